@@ -1,0 +1,1 @@
+// The functions of pin.go have no body here.
