@@ -1,0 +1,83 @@
+package web
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// axe returns the source of axe-core, which npm installs for the tests.
+func axe(t *testing.T) string {
+	t.Helper()
+	source, err := os.ReadFile(filepath.Join("app", "node_modules", "axe-core", "axe.min.js"))
+	if err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal("there is no axe-core, and CI is set: run npm ci in internal/web/app")
+		}
+		t.Skip("there is no axe-core: run npm ci in internal/web/app")
+	}
+	return string(source)
+}
+
+// The page has no serious fault that a machine can find, whatever it shows.
+func TestAccessible(t *testing.T) {
+	source := axe(t)
+	s := sample(t)
+	states := []struct {
+		name                     string
+		fragment, prepare, ready string
+	}{
+		{"timeline", "", "", "true"},
+		{"thread", "thread=8@0.034&pin=7&mark=0.02:here", "", "document.querySelector('.panel h2')?.textContent === 'receiver'"},
+		{"arrow", "arrow=signal:7~8@0.034", "", "document.querySelector('.panel h2')?.textContent === 'Signalled'"},
+		{"arrow's tip", "from=0.031&to=0.038&rows=linear&scroll=1300", "", "document.querySelector('.tip-to')"},
+		{"range", "range=0.02~0.06", "document.dispatchEvent(new Event('x'))", "document.querySelector('.range')"},
+		{"table", "show=table", "", "document.querySelectorAll('.threads tbody tr').length > 20"},
+		{"findings", "", "document.querySelector('.findings-line').click()", "document.querySelector('.panel .links')"},
+		{"counters", "", "document.querySelector('button[aria-label=Counters]').click()", "document.querySelector('.switches')"},
+		{"search", "search=job", "document.getElementById('search').focus()", "document.querySelectorAll('.hits li').length > 5"},
+		{"only what is found", "search=job&only=1", "", "document.querySelector('.search-only[aria-pressed=true]') && document.querySelector('.search-count').textContent === '60'"},
+		{"help", "", "document.querySelector('button[aria-label=Help]').click()", "document.querySelector('dialog.help')"},
+		{"export", "", "document.querySelector('button[aria-label=Export]').click()", "document.querySelector('dialog.export')"},
+		{"palette", "", "dispatchEvent(new KeyboardEvent('keydown', { key: 'k', code: 'KeyK', ctrlKey: true }))", "document.querySelector('.palette li')"},
+	}
+	for _, dark := range []bool{false, true} {
+		for _, width := range []int64{1280, 400} {
+			for _, state := range states {
+				t.Run(fmt.Sprintf("%s-%d-dark=%v", state.name, width, dark), func(t *testing.T) {
+					t.Parallel()
+					p := browse(t, s, look{width: width, height: 800, dark: dark, calm: true, fragment: state.fragment})
+					get[bool](p, source+"; true")
+					if state.prepare != "" {
+						get[bool](p, "("+state.prepare+", true)")
+					}
+					if state.name == "arrow's tip" {
+						x, y := p.onArrow("sender", "receiver", 0.034)
+						p.mouse(chromedp.MouseMoved, x, y)
+					}
+					p.until(state.ready)
+					if get[bool](p, `(tip => {
+						const r = tip?.getBoundingClientRect(), all = document.getElementById('picture').getBoundingClientRect()
+						return !!r && (r.x < all.x || r.right > all.right || r.y < all.y || r.bottom > all.bottom)
+					})(document.querySelector('.tip'))`) {
+						t.Error("the tip is cut off")
+					}
+					time.Sleep(50 * time.Millisecond)
+					found := get[[]string](p, `axe.run(document, { resultTypes: ['violations'] }).then(r => r.violations
+						.filter(v => v.impact === 'serious' || v.impact === 'critical')
+						.map(v => v.id + ': ' + v.help + ' ' + v.nodes.map(n => n.html.slice(0, 160) + ' ' + n.any.map(a => a.message).join(' ')).slice(0, 3).join(' | ')))`)
+					for _, f := range found {
+						t.Error(f)
+					}
+					if n := get[float64](p, "document.documentElement.scrollWidth - innerWidth"); n > 0 {
+						t.Errorf("the page is %g px wider than the window", n)
+					}
+				})
+			}
+		}
+	}
+}
