@@ -1,0 +1,14 @@
+// The bad program loses the wake-up for its last letter. See package lostwakeup.
+package main
+
+import (
+	"fmt"
+
+	_ "github.com/mirador-trace/mirador/auto"
+	"github.com/mirador-trace/mirador/examples/lostwakeup"
+)
+
+func main() {
+	read, _ := lostwakeup.Run(false)
+	fmt.Println(read, "letters of 5 were read")
+}
