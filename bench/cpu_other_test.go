@@ -1,0 +1,11 @@
+//go:build !unix
+
+package bench
+
+import (
+	"testing"
+	"time"
+)
+
+// cpuTime is not known here.
+func cpuTime(b *testing.B) time.Duration { return 0 }
