@@ -234,10 +234,17 @@ func (p *page) view() (from, to float64) {
 	return v[0], v[1]
 }
 
+// laidOut is true once the page has seen two more frames: what it is told when
+// it is laid out it knows then.
+const laidOut = `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`
+
 // still waits until the picture shows what was asked for. That what was done
-// to it has arrived is certain, for the browser answers after that.
+// to it has arrived is certain, for the browser answers after that; but what
+// follows from it (a size after a panel has opened) the page learns only when
+// the browser lays out its next frame.
 func (p *page) still() {
 	p.Helper()
+	get[bool](p, laidOut)
 	p.until(`document.getElementById('picture').getAttribute('aria-busy') === 'false'`)
 }
 
@@ -323,6 +330,7 @@ func (p *page) place(title string) (x, y float64) {
 // viewport is what the URL says is seen.
 func (p *page) viewport(width, height float64) scene.Viewport {
 	p.Helper()
+	p.wait(320) // the URL follows a little behind
 	number := func(name string) float64 {
 		return get[float64](p, fmt.Sprintf("Number(new URLSearchParams(location.hash.slice(1)).get(%q))", name))
 	}
@@ -348,6 +356,7 @@ func (p *page) titled(title string) thread.ID {
 // shot returns what an element looks like.
 func (p *page) shot(selector string) image.Image {
 	p.Helper()
+	get[bool](p, laidOut)
 	p.until(`document.getElementById('picture')?.getAttribute('aria-busy') !== 'true'`)
 	var data []byte
 	for range 20 { // what fades has faded when two are equal

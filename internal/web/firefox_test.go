@@ -169,6 +169,7 @@ func (f *firefox) until(expression string) {
 // still waits until the picture shows what was asked for.
 func (f *firefox) still() {
 	f.Helper()
+	f.eval(laidOut)
 	f.until(`document.getElementById('picture').getAttribute('aria-busy') === 'false'`)
 }
 
