@@ -357,7 +357,7 @@ func (p *page) titled(title string) thread.ID {
 func (p *page) shot(selector string) image.Image {
 	p.Helper()
 	get[bool](p, laidOut)
-	p.until(`document.getElementById('picture')?.getAttribute('aria-busy') !== 'true'`)
+	p.until(`!document.querySelector('[aria-busy=true]')`) // of memory, too
 	var data []byte
 	for range 20 { // what fades has faded when two are equal
 		now, err := chromedp.Run(p.ctx, chromedp.Screenshot(chromedp.CSS(selector)))

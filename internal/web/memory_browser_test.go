@@ -88,7 +88,7 @@ func (p *page) brush(from, to float64) {
 // graph has the same one.
 func (p *page) agree() string {
 	p.Helper()
-	p.until(`document.querySelector('[data-total]')?.dataset.total === document.querySelector('[data-flame-total]')?.dataset.flameTotal`)
+	p.until(`!document.querySelector('.memory [aria-busy=true]') && document.querySelector('[data-total]')?.dataset.total === document.querySelector('[data-flame-total]')?.dataset.flameTotal`)
 	return p.text(".selected strong")
 }
 

@@ -5,7 +5,7 @@ import { asked, outlook } from './model'
 export interface Asked<T> {
   value: T | null
   error: string
-  stale: boolean // value is the answer to an earlier question
+  busy: boolean // value is the answer to an earlier question, and a newer one is on its way
 }
 
 /**
@@ -21,18 +21,18 @@ export function useAnswer<T>(ask: string | null, fields: Record<string, unknown>
   const key = ask === null ? null : JSON.stringify([ask, tab, generation, question])
   const [answer, setAnswer] = useState<{ key: string; tab: number; value: T | null; error: string }>({ key: '', tab, value: null, error: '' })
   const newest = useRef<string | null>(null)
-  const busy = useRef(false)
+  const underWay = useRef(false)
 
   useEffect(() => {
     newest.current = key
     if (key === null || ask === null) return
     const go = () => {
       const mine = newest.current
-      if (busy.current || mine === null) return
-      busy.current = true
+      if (underWay.current || mine === null) return
+      underWay.current = true
       const [name, number, , text] = JSON.parse(mine) as [string, number, number, string]
       const done = (value: T | null, error: string) => {
-        busy.current = false
+        underWay.current = false
         setAnswer((a) => ({ key: mine, tab: number, value: value ?? (error && a.tab === number ? a.value : null), error }))
         if (newest.current !== mine) go() // only the newest of those that came meanwhile
       }
@@ -48,5 +48,5 @@ export function useAnswer<T>(ask: string | null, fields: Record<string, unknown>
   useEffect(() => () => void (newest.current = null), [])
 
   const mine = answer.tab === tab
-  return { value: mine ? answer.value : null, error: mine ? answer.error : '', stale: answer.key !== key }
+  return { value: mine ? answer.value : null, error: mine ? answer.error : '', busy: key !== null && answer.key !== key }
 }

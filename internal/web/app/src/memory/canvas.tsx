@@ -27,8 +27,8 @@ export function metaOf<M>(answer: ArrayBuffer | null): M | null {
 
 let frames = 0
 
-/** A picture that the engine made. */
-export function List({ answer, store, label }: { answer: ArrayBuffer | null; store: { state: State }; label: string }) {
+/** A picture that the engine made, or makes anew while it is busy. */
+export function List({ answer, busy, store, label }: { answer: ArrayBuffer | null; busy: boolean; store: { state: State }; label: string }) {
   const canvas = useRef<HTMLCanvasElement>(null)
   const theme = usePicked(dark)
   const palettes = usePicked((s) => s.palettes)
@@ -46,7 +46,7 @@ export function List({ answer, store, label }: { answer: ArrayBuffer | null; sto
     el.style.height = `${p.height}px`
     el.dataset['frame'] = String(++frames)
   }, [answer, theme, palettes, ratio, fonts])
-  return <canvas ref={canvas} role="img" aria-label={label} />
+  return <canvas ref={canvas} role="img" aria-label={label} aria-busy={busy} />
 }
 
 /** useSize tells how large an element is, in whole px. */

@@ -18,7 +18,7 @@ export function Chart() {
   const [pointer, setPointer] = useState<number | null>(null)
   const [area, setArea] = useState<{ x0: number; x1: number } | null>(null)
   const view = tab ? viewOf(tab) : { from: 0, to: 1 }
-  const { value } = useAnswer<ArrayBuffer>(size.width > 0 && size.height > 0 ? 'chart' : null, { view: { ...view, ...size }, memory: { filter: tab?.outlook.filter ?? [] } })
+  const { value, busy } = useAnswer<ArrayBuffer>(size.width > 0 && size.height > 0 ? 'chart' : null, { view: { ...view, ...size }, memory: { filter: tab?.outlook.filter ?? [] } })
   const at = usePickedTab((t) => t.outlook.at) ?? null
 
   useEffect(() => {
@@ -88,7 +88,7 @@ export function Chart() {
         onPointerDown={down} onPointerMove={(e) => e.pointerType === 'mouse' && setPointer(place(e))} onPointerLeave={() => setPointer(null)}
         onDblClick={() => look(store, { view: null }, true)} onKeyDown={key}
       >
-        <List answer={value} store={store} label="Memory that was alive over time" />
+        <List answer={value} busy={busy} store={store} label="Memory that was alive over time" />
         <p id="chart-help" class="unseen">
           How much memory was alive over time, and how much of what the filter selects. W and S zoom, A and D move, 0 shows all; Enter
           picks the peak; dragging filters by time, and so do the clauses above.

@@ -24,7 +24,7 @@ export function Flame() {
   const scroll = o.flipped ? Math.max(0, most - top) : top
   const view = { width: size.width, height: size.height, scroll }
   const question = { view, query: o.query }
-  const { value, error } = useAnswer<ArrayBuffer>(size.width > 0 && size.height > 0 ? 'flame' : null, { ...question, ...asked(o) })
+  const { value, error, busy: drawing } = useAnswer<ArrayBuffer>(size.width > 0 && size.height > 0 ? 'flame' : null, { ...question, ...asked(o) })
   const meta = metaOf<FlameMeta>(value)
   useEffect(() => {
     if (meta) setRows(meta.rows)
@@ -134,7 +134,7 @@ export function Flame() {
       >
         <div class="flame-tall" style={{ height: `${Math.max(tall, size.height)}px` }}>
           <div class="flame-view" style={{ height: `${size.height}px` }}>
-            <List answer={value} store={store} label="Where it was allocated" />
+            <List answer={value} busy={drawing} store={store} label="Where it was allocated" />
             {cursor && <i class="flame-cursor" style={place(cursor)} />}
             {hover && hover.kind !== 'rest' && <i class="flame-hover" style={place(hover)} />}
           </div>
