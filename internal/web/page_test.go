@@ -739,6 +739,10 @@ func TestPalette(t *testing.T) {
 	p.fragment("rows=linear")
 	p.until(`!document.querySelector('dialog')`)
 	p.until(`document.activeElement?.id === 'picture'`) // the focus does not get lost
+	// Without a keyboard one gets to the same.
+	p.press(".brand")
+	p.press("#command-rows")
+	p.fragment("rows=fisheye")
 }
 
 func TestMarksAndRange(t *testing.T) {

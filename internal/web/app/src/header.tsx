@@ -45,15 +45,17 @@ export function Header() {
   )
 }
 
+/** Brand is also the way to all that the page can do, for who has no keyboard. */
 function Brand() {
+  const page = usePage()
   return (
-    <div class="brand" role="img" aria-label="mirador">
+    <button class="brand" title="All commands (Ctrl K)" aria-label="All commands" aria-haspopup="dialog" onClick={() => run(page, 'palette')}>
       <svg viewBox="0 0 32 32" width="22" height="22" aria-hidden="true">
         <rect width="32" height="32" rx="8" class="brand-plate" />
         <path d="M6 10h20M6 16h9M19 16h7M6 22h14" class="brand-line" />
         <path d="M15 16l5 6" class="brand-arrow" />
       </svg>
-    </div>
+    </button>
   )
 }
 
