@@ -195,7 +195,7 @@ func cutShort(err error) error {
 // What is damaged is left out.
 func Trim(t packet.Trace, data []byte, until uint64) []byte {
 	h := packet.Header(data)
-	c := &cursor{kinds: t.Kinds, data: data, file: &found{end: h.End()}, end: packet.HeaderSize, time: h.Begin()}
+	c := &cursor{kinds: t.Kinds, data: data, file: &found{end: h.End()}, end: packet.HeaderSize, told: h.Begin()}
 	end, last := c.end, h.Begin()
 	if h.End() <= until {
 		end, last = len(data), h.End()

@@ -22,6 +22,8 @@ type cursor struct {
 	pos  int    // where the event starts in it
 	end  int    // where it ends
 	time uint64 // the event's, in cycles
+	told uint64 // what its packet says of it: earlier, if the packet begins too early
+	past uint64 // the time of the last event before the packet
 	kind event.Kind
 	file *found
 
@@ -113,7 +115,10 @@ func (r *Reader) enter(c *cursor) {
 			c.data = nil
 		}
 	}
-	c.pos, c.time = packet.HeaderSize, p.begin
+	c.pos, c.told, c.past = packet.HeaderSize, p.begin, c.time
+	if p.begin < c.past {
+		r.broken(p.file, p.offset, "the packet begins before the one before it ends; its events are put after that")
+	}
 }
 
 func load(dir fs.FS, p *found) ([]byte, error) {
@@ -140,8 +145,8 @@ func (c *cursor) parse() (wrong string) {
 		return "a part of an event"
 	}
 	word := binary.LittleEndian.Uint64(b)
-	time := c.time + (word-c.time)&packet.TimeMask
-	if time > c.file.end {
+	told := c.told + (word-c.told)&packet.TimeMask
+	if told > c.file.end {
 		return "an event after its packet's end"
 	}
 	size := 24
@@ -163,7 +168,8 @@ func (c *cursor) parse() (wrong string) {
 	if size > len(b) {
 		return "a part of an event"
 	}
-	c.time, c.end, c.after = time, c.pos+size, effects>>c.kind&1 != 0
+	c.told, c.time = told, max(told, c.past)
+	c.end, c.after = c.pos+size, effects>>c.kind&1 != 0
 	return ""
 }
 

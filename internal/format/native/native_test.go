@@ -216,6 +216,23 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// A packet whose header says that it began before the one before it ended loses
+// nothing, and no time goes backwards.
+func TestPacketBeginsTooEarly(t *testing.T) {
+	expect(t, dir(map[string]*slot{
+		"0.00": newSlot(0, 16, 1000, 512).add(1100, read, 1, []int64{1}).add(1400, read, 1, []int64{2}),
+		"0.01": newSlot(0, 17, 1000, 512).add(1200, read, 1, []int64{3}).add(1500, read, 1, []int64{4}),
+		"1.00": newSlot(1, 16, 1000, 512).add(1300, read, 2, []int64{0}),
+	}), `
+50 read thread=1 source=1
+150 read thread=2 source=0
+200 read thread=1 source=2
+200 read thread=1 source=3
+250 read thread=1 source=4
+offset 0: 0.01: the packet begins before the one before it ends; its events are put after that
+`)
+}
+
 // The clock is fitted to what the trace tells of it, unless that cannot be.
 func TestClock(t *testing.T) {
 	// In truth a cycle is 0.5 ns and 100 ppm.
