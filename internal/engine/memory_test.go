@@ -130,6 +130,68 @@ func TestBox(t *testing.T) {
 	}
 }
 
+// From hit to hit one comes to each box that is highlighted, and to no other,
+// and back again; with nothing to find there is nowhere to go.
+func TestNextHit(t *testing.T) {
+	e := leaking(t)
+	for _, shape := range []string{``, `"inverted":true`, `"flipped":true`} {
+		ask := func(x, y float64, what, query string) (b *Box) {
+			_, body := question(t, e, fmt.Sprintf(`"ask":"box","x":%g,"y":%g,"what":%q,"query":%q,"view":{"width":800,"height":2000},"memory":{%s}`, x, y, what, query, shape))
+			if err := json.Unmarshal(body, &b); err != nil {
+				t.Fatalf("%v: %s", err, body)
+			}
+			return b
+		}
+		y := 4.0
+		if strings.Contains(shape, "flipped") {
+			y = 1996
+		}
+		var names []string
+		at := ask(1, y, "next", "Buffer")
+		for first := at; at != nil; {
+			names = append(names, at.Name)
+			if !strings.Contains(at.Name, "Buffer") || len(names) > 100 {
+				t.Fatalf("%s: hits are %q", shape, names)
+			}
+			before := at
+			at = ask(at.X+at.Width/2, at.Y+3, "next", "Buffer")
+			if back := ask(at.X+at.Width/2, at.Y+3, "previous", "Buffer"); back.X != before.X || back.Y != before.Y {
+				t.Fatalf("%s: next and back again is another box than %+v: %+v", shape, before, back)
+			}
+			if at.X == first.X && at.Y == first.Y {
+				break
+			}
+		}
+		r := Request{View: View{Width: 800, Height: 2000}}
+		if err := json.Unmarshal([]byte("{"+shape+"}"), &r.Memory); err != nil {
+			t.Fatal(err)
+		}
+		opened, err := e.get(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := opened.trace.flameOf(&r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		boxes := 0
+		for i := range f.Boxes {
+			if strings.Contains(f.Name(&f.Boxes[i]), "Buffer") {
+				boxes++
+			}
+		}
+		if boxes == 0 || boxes != len(names) {
+			t.Errorf("%s: %d hits, but %d boxes of that name: %q", shape, len(names), boxes, names)
+		}
+		if b := ask(1, y, "next", "nobody"); b != nil {
+			t.Errorf("%s: nobody is %+v", shape, b)
+		}
+		if b := ask(1, y, "next", ""); b != nil {
+			t.Errorf("%s: a search for nothing finds %+v", shape, b)
+		}
+	}
+}
+
 // Every question gets an answer of the kind that it should, also to nonsense.
 func TestMemoryAnswers(t *testing.T) {
 	e := leaking(t)

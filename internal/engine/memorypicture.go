@@ -209,7 +209,7 @@ func (t *Trace) drawFlame(r *Request, l *scene.List) error {
 		Whole: f.Whole, Base: f.Base, Shown: f.Boxes[f.Focus].W, Unit: f.unit, Rows: len(f.Rows), Row: scene.IcicleRow,
 		Focus: int(f.Boxes[f.Focus].Depth), Boxes: len(f.Boxes), Full: f.Full, Compared: f.compared,
 	}
-	found, err := t.finder(r, &meta)
+	found, err := t.highlight(r, &meta)
 	if err != nil {
 		return err
 	}
@@ -247,7 +247,7 @@ func (f *flame) seen(c *scene.Icicle) (first, last int) {
 }
 
 // finder returns what tells the boxes that are highlighted; nil for none.
-func (t *Trace) finder(r *Request, meta *FlameMeta) (func(string) bool, error) {
+func finder(r *Request) (func(string) bool, error) {
 	if r.Query == "" {
 		if name := r.Memory.Marked; name != "" {
 			return func(s string) bool { return s == name || clip(s) == name }, nil
@@ -260,6 +260,15 @@ func (t *Trace) finder(r *Request, meta *FlameMeta) (func(string) bool, error) {
 	match, err := heap.Finder(r.Query)
 	if err != nil {
 		return nil, refuse("bad-query", "%v", err)
+	}
+	return match, nil
+}
+
+// highlight is finder that also tells how much is found.
+func (t *Trace) highlight(r *Request, meta *FlameMeta) (func(string) bool, error) {
+	match, err := finder(r)
+	if err != nil || r.Query == "" {
+		return match, err
 	}
 	s, err := t.asked(r)
 	if err != nil {
@@ -374,7 +383,8 @@ type Box struct {
 const pathShown = 100
 
 // box returns what lies at a point of the flame graph; null for nothing. What
-// can be "parent", "child", "left" or "right" of the box there.
+// can be "parent", "child", "left" or "right" of the box there, or "next" or
+// "previous", row by row, of those that are highlighted.
 func (t *Trace) box(r *Request) (*Box, error) {
 	if err := checkSize(&r.View); err != nil {
 		return nil, err
@@ -388,7 +398,16 @@ func (t *Trace) box(r *Request) (*Box, error) {
 	if i < 0 {
 		return nil, nil
 	}
-	if i = f.step(i, r.What); i < 0 {
+	if r.What == "next" || r.What == "previous" {
+		found, err := finder(r)
+		if err != nil || found == nil {
+			return nil, err
+		}
+		i = f.stepTo(i, r.What == "next", found)
+	} else {
+		i = f.step(i, r.What)
+	}
+	if i < 0 {
 		return nil, nil
 	}
 	b := &f.Boxes[i]
@@ -432,6 +451,23 @@ func (f *flame) hit(row int, x float64) int {
 		return -1
 	}
 	return i
+}
+
+// stepTo returns the next box after another, or before it, that is found: that
+// box itself if it is the only one, -1 if there is none.
+func (f *flame) stepTo(i int, forward bool, found func(string) bool) int {
+	n := len(f.Boxes)
+	step := n - 1
+	if forward {
+		step = 1
+	}
+	for range n {
+		i = (i + step) % n
+		if b := &f.Boxes[i]; b.Func >= 0 && found(f.Name(b)) {
+			return i
+		}
+	}
+	return -1
 }
 
 // step returns a neighbor of a box; the box itself for no direction.

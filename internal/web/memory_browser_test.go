@@ -255,6 +255,18 @@ func TestMemorySearch(t *testing.T) {
 	p.key("buffer")
 	p.until(`document.querySelector('.search-count')?.textContent === '4' && document.querySelectorAll('.amounts tbody tr').length === 4`)
 	p.paints(".flame", "frame-hit", 3, 2000)
+	// Enter goes from hit to hit, and around.
+	at := func() string { return get[string](p, `document.getElementById('flame-at').textContent`) }
+	p.key("\r")
+	p.until(`document.getElementById('flame-at').textContent.startsWith('Stdlib__Buffer.')`)
+	first := at()
+	p.key("\r")
+	p.until(fmt.Sprintf(`document.getElementById('flame-at').textContent !== %q`, first))
+	if now := at(); !strings.Contains(now, "Buffer") {
+		t.Errorf("the second hit is %s", now)
+	}
+	p.do(chromedp.KeyEvent("\r", chromedp.KeyModifiers(chromedp.ModifierShift)))
+	p.until(fmt.Sprintf(`document.getElementById('flame-at').textContent === %q`, first))
 	get[bool](p, `(document.getElementById('search').select(), true)`)
 	p.key("/buf(/")
 	p.until(`document.querySelector('.search-count')?.textContent === 'not a regexp'`)
@@ -496,6 +508,19 @@ func TestMemoryDeep(t *testing.T) {
 	p.clickAt(x+2, y-36)
 	p.until(`document.querySelector('.crumb')`)
 	p.agree()
+	p.key(kb.Escape)
+	p.until(`!document.querySelector('.crumb')`)
+	// By keyboard one gets there, too, and farther.
+	get[bool](p, `(document.querySelector('.flame-scroll').scrollTop = 0, true)`)
+	p.do(chromedp.Focus(chromedp.ID("search")))
+	p.key("f07000\r")
+	p.until(`document.getElementById('flame-at').textContent.startsWith('deep.f07000')`)
+	p.until(`document.querySelector('.flame-scroll').scrollTop > 20 * 6900`)
+	p.do(chromedp.Focus(chromedp.ID("flame")))
+	for i := range 40 { // out of what is seen
+		p.key(kb.ArrowDown)
+		p.until(fmt.Sprintf(`document.getElementById('flame-at').textContent.startsWith('deep.f%05d')`, 7001+i))
+	}
 }
 
 // The tab has no serious fault that a machine can find, whatever it shows.

@@ -16,6 +16,11 @@ function history(store: Store, tab: number): { back: Outlook[]; forth: Outlook[]
   return h
 }
 
+/** stepHit goes to the flame graph's next box that is highlighted, or to the one before. */
+export function stepHit(back: boolean): void {
+  document.getElementById('flame')?.dispatchEvent(new CustomEvent('hit', { detail: back }))
+}
+
 /** look changes how one looks; what is worth an undo is remembered. */
 export function look(store: Store, patch: Partial<Outlook>, forget = false): void {
   const tab = store.tab

@@ -1,7 +1,7 @@
 // What the keys do in a trace of memory.
 
 import { focusSearch, type Command, type Page } from '../commands'
-import { add, invert, look, move, undo, zoom } from './acts'
+import { add, invert, look, move, stepHit, undo, zoom } from './acts'
 import { save } from './save'
 import type { MemoryPanel } from './model'
 
@@ -12,6 +12,11 @@ export function memoryCommands({ viewer, store }: Page, all: Command[]): Command
   const panel = (id: MemoryPanel, title: string, key: string): Command => ({
     id, title, group: 'Show', keys: [key], shown: key.toUpperCase(), run: () => look(store, { panel: id, marked: '' }, true),
   })
+  const hit = (back: boolean) => {
+    const o = store.tab?.outlook
+    if (o?.query || o?.marked) stepHit(back)
+    else viewer.say('Search for something first')
+  }
   const say = (done: boolean, text: string) => done || viewer.say(text)
   return [
     { id: 'zoom-in', title: 'Zoom into the chart', group: 'Chart', keys: ['KeyW', '+', '='], shown: 'W', run: () => move(store, 0.8, null), hold: (s) => move(store, Math.exp(-2.2 * s), null) },
@@ -26,6 +31,8 @@ export function memoryCommands({ viewer, store }: Page, all: Command[]): Command
     { id: 'undo', title: 'Back', group: 'Filter', keys: ['Ctrl+z'], shown: 'Ctrl Z', run: () => say(undo(store, false), 'There is nothing earlier') },
     { id: 'redo', title: 'Forth', group: 'Filter', keys: ['Ctrl+y', 'Ctrl+Shift+Z'], shown: 'Ctrl Y', run: () => say(undo(store, true), 'There is nothing later') },
     { id: 'search', title: 'Search functions', group: 'Find', keys: ['/'], run: () => focusSearch() },
+    { id: 'next-hit', title: 'Next hit', group: 'Find', keys: ['F3'], run: () => hit(false) },
+    { id: 'previous-hit', title: 'Previous hit', group: 'Find', keys: ['Shift+F3'], shown: 'Shift F3', run: () => hit(true) },
     { id: 'invert', title: 'Inverted flame graph', group: 'Show', keys: ['i'], shown: 'I', run: () => invert(store) },
     { id: 'flip', title: 'Flipped flame graph', group: 'Show', keys: ['f'], shown: 'F', run: () => look(store, { flipped: !store.tab?.outlook.flipped }, true) },
     { id: 'unzoom', title: 'All of the flame graph', group: 'Show', keys: ['Backspace'], run: () => zoom(store, null) },

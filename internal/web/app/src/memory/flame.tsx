@@ -16,9 +16,11 @@ export function Flame() {
   const o = usePicked((s) => s.tabs[s.tab]?.outlook) ?? outlook
   const [top, setTop] = useState(0)
   const [hover, setHover] = useState<Box | null>(null)
-  const [cursor, setCursor] = useState<Box | null>(null)
+  const [held, setHeld] = useState<{ box: Box; top: number; width: number } | null>(null) // where the keys are, and how it was seen
   const [menu, setMenu] = useState<MenuAt | null>(null)
   const [rows, setRows] = useState(0)
+  const wider = held ? size.width / held.width : 1
+  const cursor = held && { ...held.box, x: held.box.x * wider, width: held.box.width * wider, y: held.box.y + held.top - top }
   const tall = rows * 20 + 24
   const most = Math.max(0, tall - size.height)
   const scroll = o.flipped ? Math.max(0, most - top) : top
@@ -38,9 +40,9 @@ export function Flame() {
     const el = scroller.current!
     if (o.flipped && scroll < 1) el.scrollTop = el.scrollHeight
   }, [rows, size.height])
+  useEffect(() => setHeld(null), [tab, o.inverted, o.focus, o.filter, o.hidden, o.base, o.flipped])
   useEffect(() => {
     setHover(null)
-    setCursor(null)
     setMenu(null)
   }, [tab, o.inverted, o.focus, o.filter, o.hidden, o.base, o.flipped, scroll])
 
@@ -102,10 +104,7 @@ export function Flame() {
     const what = arrows[e.key]
     if (what) {
       e.preventDefault()
-      const row = cursor ? { x: cursor.x + cursor.width / 2, y: cursor.y + 3 } : { x: 1, y: o.flipped ? size.height - 4 : 4 }
-      const b = await ask(row.x, row.y, cursor ? what : '').catch(() => null)
-      if (b) setCursor(b)
-      reveal(b)
+      await step(cursor ? what : '')
     } else if (e.key === 'Enter' && cursor) {
       e.preventDefault()
       go(cursor)
@@ -117,13 +116,27 @@ export function Flame() {
       zoom(store, null)
     }
   }
-  const reveal = (b: Box | null) => {
+  /** step goes from the box that the keys are at, or the first one, to another. */
+  const step = async (what: string) => {
+    const from = cursor ? { x: cursor.x + cursor.width / 2, y: cursor.y + 3 } : { x: 1, y: o.flipped ? size.height - 4 + scroll : 4 - scroll }
+    const b = await ask(from.x, from.y, what).catch(() => null)
+    if (!b) return
+    setHeld({ box: b, top, width: size.width })
+    reveal(b)
+  }
+  useLayoutEffect(() => {
+    const el = scroller.current!
+    const hit = (e: Event) => void step((e as CustomEvent<boolean>).detail ? 'previous' : 'next')
+    el.addEventListener('hit', hit)
+    return () => el.removeEventListener('hit', hit)
+  })
+  const reveal = (b: Box) => {
     const el = scroller.current
-    if (!b || !el) return
+    if (!el) return
     if (b.y + b.height > size.height) el.scrollTop += b.y + b.height - size.height + 20
     else if (b.y < 0) el.scrollTop += b.y - 20
   }
-  const shown = hover ?? cursor
+  const shown = hover ?? (cursor && cursor.y > -cursor.height && cursor.y < size.height ? cursor : null)
   const empty = meta !== null && meta.whole === 0
   return (
     <div class="flame">

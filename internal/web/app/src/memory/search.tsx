@@ -1,7 +1,7 @@
 import { usePage, usePicked } from '../context'
 import { Icon } from '../icons'
 import { count } from '../time'
-import { look } from './acts'
+import { look, stepHit } from './acts'
 import { useAnswer } from './ask'
 import { metaOf } from './canvas'
 import { asked, outlook, type FlameMeta } from './model'
@@ -20,6 +20,10 @@ export function MemorySearch() {
     else look(store, { query }, true)
   }
   const key = (e: KeyboardEvent) => {
+    if (e.key === 'Enter') {
+      e.preventDefault()
+      if (o.query) stepHit(e.shiftKey)
+    }
     if (e.key !== 'Escape') return
     e.preventDefault()
     if (o.query) look(store, { query: '' }, true)
@@ -36,7 +40,7 @@ export function MemorySearch() {
         <kbd>/</kbd>
       ) : (
         <>
-          <span class="search-count" role="status">{error ? 'not a regexp' : meta ? count(meta.functions) : '…'}</span>
+          <span class="search-count" role="status" title="Enter for the next one, Shift Enter for the previous">{error ? 'not a regexp' : meta ? count(meta.functions) : '…'}</span>
           <button class="search-clear" aria-label="Clear the search" onClick={() => look(store, { query: '' }, true)}><Icon name="close" /></button>
         </>
       )}
