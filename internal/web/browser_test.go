@@ -9,6 +9,7 @@ import (
 	"image/png"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -319,23 +320,27 @@ func (p *page) text(selector string) string {
 // seen of it.
 func (p *page) place(title string) (x, y float64) {
 	p.Helper()
-	p.view()
-	_, _, width, height := p.origin()
-	v := p.viewport(width, height)
+	v := p.viewport()
 	projection := p.index.Projection(v)
 	at := p.index.Place(&projection, p.titled(title))
-	return (max(at.X0, 0) + min(at.X1, width)) / 2, at.Y
+	return (max(at.X0, 0) + min(at.X1, v.Width)) / 2, at.Y
 }
 
-// viewport is what the URL says is seen.
-func (p *page) viewport(width, height float64) scene.Viewport {
+// viewport is what the picture shows.
+func (p *page) viewport() scene.Viewport {
 	p.Helper()
-	p.wait(320) // the URL follows a little behind
+	p.still()
+	_, _, width, height := p.origin()
+	shown := get[map[string]string](p, `({...document.querySelector('#picture canvas').dataset})`)
 	number := func(name string) float64 {
-		return get[float64](p, fmt.Sprintf("Number(new URLSearchParams(location.hash.slice(1)).get(%q))", name))
+		x, err := strconv.ParseFloat(shown[name], 64)
+		if err != nil {
+			p.Fatalf("the picture's %s: %v", name, err)
+		}
+		return x
 	}
 	v := scene.Viewport{From: number("from"), To: number("to"), Width: width, Height: height, Focus: number("focus"), Scroll: number("scroll")}
-	if get[bool](p, "location.hash.includes('rows=linear')") {
+	if shown["rows"] == "linear" {
 		v.Rows = scene.Linear
 	}
 	return v

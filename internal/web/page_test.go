@@ -429,9 +429,7 @@ func testArrowInLink(t *testing.T, url string) {
 // the threads.
 func (p *page) onArrow(from, to string, at float64) (x, y float64) {
 	p.Helper()
-	p.view()
-	_, _, width, height := p.origin()
-	v := p.viewport(width, height)
+	v := p.viewport()
 	projection := p.index.Projection(v)
 	var ends [2]float64
 	for i, title := range []string{from, to} {

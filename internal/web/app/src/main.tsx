@@ -71,6 +71,9 @@ function begin(page: Page, teller: Teller, canvas: HTMLCanvasElement, own: Repor
     canvas.dataset['frame'] = String(frame)
     canvas.dataset['from'] = String(view.from)
     canvas.dataset['to'] = String(view.to)
+    canvas.dataset['rows'] = view.rows
+    canvas.dataset['focus'] = String(view.focus)
+    canvas.dataset['scroll'] = String(view.scroll)
     canvas.dataset['took'] = took.toFixed(1)
   }
   viewer.onBusy = (busy) => canvas.parentElement!.setAttribute('aria-busy', String(busy))
