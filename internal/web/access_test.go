@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 )
@@ -45,39 +44,59 @@ func TestAccessible(t *testing.T) {
 		{"export", "", "document.querySelector('button[aria-label=Export]').click()", "document.querySelector('dialog.export')"},
 		{"palette", "", "dispatchEvent(new KeyboardEvent('keydown', { key: 'k', code: 'KeyK', ctrlKey: true }))", "document.querySelector('.palette li')"},
 	}
-	for _, dark := range []bool{false, true} {
-		for _, width := range []int64{1280, 400} {
-			for _, state := range states {
-				t.Run(fmt.Sprintf("%s-%d-dark=%v", state.name, width, dark), func(t *testing.T) {
-					t.Parallel()
-					p := browse(t, s, look{width: width, height: 800, dark: dark, calm: true, fragment: state.fragment})
-					get[bool](p, source+"; true")
-					if state.prepare != "" {
-						get[bool](p, "("+state.prepare+", true)")
-					}
-					if state.name == "arrow's tip" {
-						x, y := p.onArrow("sender", "receiver", 0.034)
-						p.mouse(chromedp.MouseMoved, x, y)
-					}
+	for _, width := range []int64{1280, 400} {
+		for _, state := range states {
+			t.Run(fmt.Sprintf("%s-%d", state.name, width), func(t *testing.T) {
+				t.Parallel()
+				p := browse(t, s, look{width: width, height: 800, calm: true, fragment: state.fragment})
+				get[bool](p, source+"; true")
+				if state.prepare != "" {
+					get[bool](p, "("+state.prepare+", true)")
+				}
+				if state.name == "arrow's tip" {
+					x, y := p.onArrow("sender", "receiver", 0.034)
+					p.mouse(chromedp.MouseMoved, x, y)
+				}
+				p.inBothThemes(func(p *page) {
 					p.until(state.ready)
 					if get[bool](p, `(tip => {
 						const r = tip?.getBoundingClientRect(), all = document.getElementById('picture').getBoundingClientRect()
 						return !!r && (r.x < all.x || r.right > all.right || r.y < all.y || r.bottom > all.bottom)
 					})(document.querySelector('.tip'))`) {
-						t.Error("the tip is cut off")
+						p.Error("the tip is cut off")
 					}
-					time.Sleep(50 * time.Millisecond)
-					found := get[[]string](p, `axe.run(document, { resultTypes: ['violations'] }).then(r => r.violations
-						.filter(v => v.impact === 'serious' || v.impact === 'critical')
-						.map(v => v.id + ': ' + v.help + ' ' + v.nodes.map(n => n.html.slice(0, 160) + ' ' + n.any.map(a => a.message).join(' ')).slice(0, 3).join(' | ')))`)
-					for _, f := range found {
-						t.Error(f)
-					}
-					if n := get[float64](p, "document.documentElement.scrollWidth - innerWidth"); n > 0 {
-						t.Errorf("the page is %g px wider than the window", n)
-					}
+					p.checkAccess()
 				})
-			}
+			})
 		}
+	}
+}
+
+// inBothThemes looks at a page in light and in dark.
+func (p *page) inBothThemes(check func(p *page)) {
+	p.Helper()
+	t := p.TB.(*testing.T)
+	for _, theme := range []string{"light", "dark"} {
+		t.Run(theme, func(t *testing.T) {
+			p := &page{TB: t, ctx: p.ctx, index: p.index}
+			p.media(look{dark: theme == "dark", calm: true})
+			p.until(fmt.Sprintf("document.documentElement.dataset.theme === %q", theme))
+			check(p)
+		})
+	}
+}
+
+// checkAccess has axe-core look at the page.
+func (p *page) checkAccess() {
+	p.Helper()
+	p.wait(50)
+	found := get[[]string](p, `axe.run(document, { resultTypes: ['violations'] }).then(r => r.violations
+		.filter(v => v.impact === 'serious' || v.impact === 'critical')
+		.map(v => v.id + ': ' + v.help + ' ' + v.nodes.map(n => n.html.slice(0, 160) + ' ' + n.any.map(a => a.message).join(' ')).slice(0, 3).join(' | ')))`)
+	for _, f := range found {
+		p.Error(f)
+	}
+	if n := get[float64](p, "document.documentElement.scrollWidth - innerWidth"); n > 0 {
+		p.Errorf("the page is %g px wider than the window", n)
 	}
 }

@@ -238,22 +238,22 @@ func TestHostileStory(t *testing.T) {
 func TestStoryAccessible(t *testing.T) {
 	source := axe(t)
 	url := toldReport(t, toldText, twoSamples(t)...)
-	for _, dark := range []bool{false, true} {
-		for _, width := range []int64{1280, 400} {
-			for step := range 4 {
-				t.Run(fmt.Sprintf("%d-%d-dark=%v", step, width, dark), func(t *testing.T) {
-					t.Parallel()
-					p := openAt(t, url, look{width: width, height: 800, dark: dark, calm: true, fragment: fmt.Sprint("step=", step)})
-					p.until(`document.querySelector('#picture canvas')?.dataset.frame >= 1`)
-					p.until(fmt.Sprintf("document.querySelector('.story-at')?.textContent.includes('%d')", max(step, 3*(1-min(step, 1)))))
+	for _, width := range []int64{1280, 400} {
+		for step := range 4 {
+			t.Run(fmt.Sprintf("%d-%d", step, width), func(t *testing.T) {
+				t.Parallel()
+				p := openAt(t, url, look{width: width, height: 800, calm: true, fragment: fmt.Sprint("step=", step)})
+				p.until(`document.querySelector('#picture canvas')?.dataset.frame >= 1`)
+				p.until(fmt.Sprintf("document.querySelector('.story-at')?.textContent.includes('%d')", max(step, 3*(1-min(step, 1)))))
+				get[bool](p, source+"; true")
+				p.inBothThemes(func(p *page) {
 					p.view()
-					get[bool](p, source+"; true")
 					p.checkAccess()
 					if _, _, w, h := p.origin(); w < 390 || h < 200 {
-						t.Errorf("the picture has %g x %g px", w, h)
+						p.Errorf("the picture has %g x %g px", w, h)
 					}
 				})
-			}
+			})
 		}
 	}
 	p := browseAt(t, url, look{width: 1280, calm: true})
