@@ -34,8 +34,9 @@ func BenchmarkFrames(b *testing.B) {
 }
 
 // BenchmarkReport does the same with a report of the trace, and reports how
-// long it took to write, its size, and how much memory the page's process ever
-// had beyond that of a page with a small trace.
+// long it took to write, its size, how much memory the page's process ever had
+// beyond that of a page with a small trace, and how long the engine took to
+// start there, in all and in steps.
 //
 //	go test -run '^$' -bench Report -benchtime 1x ./internal/web
 func BenchmarkReport(b *testing.B) {
@@ -46,8 +47,14 @@ func BenchmarkReport(b *testing.B) {
 	browseAt(b, url, look{}) // the browser's own start does not count
 	for b.Loop() {
 		began := time.Now()
-		browseAt(b, url, look{width: 1600, height: 900})
+		p := browseAt(b, url, look{width: 1600, height: 900})
 		b.ReportMetric(float64(time.Since(began).Milliseconds()), "small-first-picture-ms")
+		start := 0.0
+		for step, ms := range get[map[string]float64](p, `JSON.parse(document.querySelector('#picture canvas').dataset.start)`) {
+			b.ReportMetric(ms, "engine-"+step+"-ms")
+			start += ms
+		}
+		b.ReportMetric(start, "engine-start-ms")
 		before := peakMemory(b)
 
 		file, err := format.Open(path, nil)
@@ -72,7 +79,7 @@ func BenchmarkReport(b *testing.B) {
 		b.ReportMetric(float64(size)/1e6, "MB")
 
 		began = time.Now()
-		p := browseAt(b, "file://"+to, look{width: 1600, height: 900})
+		p = browseAt(b, "file://"+to, look{width: 1600, height: 900})
 		b.ReportMetric(float64(time.Since(began).Milliseconds()), "first-picture-ms")
 		measureFrames(b, p)
 		b.ReportMetric(float64(peakMemory(b)-before)/1e6, "peak-MB")

@@ -2,9 +2,11 @@ import type { Notice, Question } from './protocol'
 import type { Drawn, Scenery } from './stage'
 import type { FromWorker, Place, ToWorker } from './worker'
 import { Refused } from './transport'
+import type { Start } from './wasm'
 
 /** Engine is the page's way to its worker: it asks questions and has pictures shown. */
 export class Engine {
+  onStarted: (took: Start) => void = () => {}
   onDrawn: (d: Drawn) => void = () => {}
   onNotice: (n: Notice) => void = () => {}
   onEnd: (why: string) => void = () => {}
@@ -68,6 +70,9 @@ export class Engine {
       case 'refuse':
         this.waiting.get(m.id)?.reject(new Refused(m.code, m.message))
         this.waiting.delete(m.id)
+        break
+      case 'start':
+        this.onStarted(m.took)
         break
       case 'draw':
         this.onDrawn(m.drawn)

@@ -9,6 +9,9 @@ export interface Packed {
   data: string
 }
 
+/** Start is how many ms each step of the engine's start took. */
+export type Start = Record<'unpack' | 'rebuild' | 'compile' | 'run', number>
+
 /** Calls are the engine's functions, in the order in which it hands them out. */
 type Calls = [
   font: (data: Uint8Array) => void,
@@ -30,6 +33,7 @@ const utf8 = new TextEncoder()
 export class Inside implements Transport {
   onNotice: (notice: Notice) => void = () => {}
   onEnd: (why: string) => void = () => {}
+  onStarted: (took: Start) => void = () => {}
   private readonly ready: Promise<Calls>
   private ended = ''
 
@@ -77,7 +81,13 @@ export class Inside implements Transport {
 
   private async run(engine: string, font: Promise<Uint8Array>): Promise<Calls> {
     const go = new Go()
-    const { instance } = await WebAssembly.instantiate(rebuild(await unpack(engine)), go.importObject)
+    const begun = performance.now()
+    const packed = await unpack(engine)
+    const unpacked = performance.now()
+    const program = rebuild(packed)
+    const rebuilt = performance.now()
+    const { instance } = await WebAssembly.instantiate(program, go.importObject)
+    const compiled = performance.now()
     const calls = await new Promise<Calls>((ready, fail) => {
       Object.assign(self, { miradorReady: (...all: Calls) => ready(all) })
       go.run(instance).then(() => {
@@ -86,6 +96,8 @@ export class Inside implements Transport {
         this.end(why)
       }, fail)
     })
+    const run = performance.now() - compiled
+    this.onStarted({ unpack: unpacked - begun, rebuild: rebuilt - unpacked, compile: compiled - rebuilt, run })
     calls[0](await font)
     return calls
   }

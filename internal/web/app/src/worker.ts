@@ -5,7 +5,7 @@ import { kind, type Hello, type Notice, type Question } from './protocol'
 import { json, Socket } from './socket'
 import { Stage, type Drawn, type Scenery } from './stage'
 import { Refused, type Transport } from './transport'
-import { Inside, unpack, type Packed } from './wasm'
+import { Inside, unpack, type Packed, type Start } from './wasm'
 
 /** Where the engine is: behind a socket, or in what a report brings along. */
 export type Place = { socket: string; font: string } | { engine: string; traces: Packed[]; font: string }
@@ -22,6 +22,7 @@ export type ToWorker =
 export type FromWorker =
   | { did: 'answer'; id: number; value: unknown }
   | { did: 'refuse'; id: number; code: string; message: string }
+  | { did: 'start'; took: Start }
   | { did: 'draw'; drawn: Drawn }
   | { did: 'fail'; message: string }
   | { did: 'notice'; notice: Notice }
@@ -44,7 +45,9 @@ async function start(canvas: OffscreenCanvas, place: Place): Promise<void> {
     font = `url(${place.font})`
   } else {
     font = unpack(place.font) // the engine measures with it
-    transport = new Inside(place.engine, font, place.traces)
+    const inside = new Inside(place.engine, font, place.traces)
+    inside.onStarted = (took) => scope.postMessage({ did: 'start', took })
+    transport = inside
   }
   transport.onNotice = (notice) => scope.postMessage({ did: 'notice', notice })
   transport.onEnd = (why) => scope.postMessage({ did: 'end', why })
