@@ -86,7 +86,7 @@ func (p *printer) leak(l *heap.Leaks, at *heap.LeakPlace, long int64) {
 	}
 	grows := ""
 	if at.Growing(float64(long) / 1e6) {
-		grows = fmt.Sprintf("; grows by %s/s", amount(l.Unit, int64(at.Slope)))
+		grows = "; grows by " + growth(l.Unit, at.Slope)
 	}
 	p.linef("%10s  %s of %s sampled blocks, the oldest %s old; %s%s", "", grouped(at.LiveCount), grouped(at.Blocks), micros(at.Oldest), died, grows)
 	stack := l.Stacks.Stack(nil, l.Stacks.Node(at.Site))
@@ -104,4 +104,13 @@ func (p *printer) leak(l *heap.Leaks, at *heap.LeakPlace, long int64) {
 		}
 		p.linef("%10s  called by %s", "", line)
 	}
+}
+
+// growth writes samples a second in bytes, or as samples when the rate is not
+// known. A place may grow by less than one sample a second.
+func growth(unit, slope float64) string {
+	if unit == 0 {
+		return fmt.Sprintf("%.3g samples/s", slope)
+	}
+	return heap.FormatBytes(unit*slope) + "/s"
 }
