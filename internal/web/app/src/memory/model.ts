@@ -237,6 +237,11 @@ export function amount(v: number, unit: number): string {
   return unit > 0 ? bytes(v * unit) : `${count(Math.round(v))} ${v === 1 ? 'sample' : 'samples'}`
 }
 
+/** growth writes samples of a second, of which a place may have less than one. */
+export function growth(slope: number, unit: number): string {
+  return unit > 0 ? bytes(slope * unit) : `${Number(slope.toPrecision(3))} samples`
+}
+
 /** wholeOf is the stretch of time that the chart shows without a zoom. */
 export function wholeOf(tab: Tab): { from: number; to: number } {
   const long = tab.info.duration

@@ -3,7 +3,7 @@ import { usePage, usePicked } from '../context'
 import { count, duration, plural, share } from '../time'
 import { add, look, mark } from './acts'
 import { useAnswer } from './ask'
-import { amount, bytes, outlook, type Bucket, type Groups, type Histograms as Data, type Spot, type SpotTable, type Way } from './model'
+import { amount, bytes, growth, outlook, type Bucket, type Groups, type Histograms as Data, type Spot, type SpotTable, type Way } from './model'
 import { Bar, pageSize, Sorted, useSort, type Column } from './table'
 
 /** Points of interest: the places that allocate, and what became of it. */
@@ -26,10 +26,12 @@ export function Spots() {
         <button class="link spot" onClick={(e) => { e.stopPropagation(); mark(store, r.name) }} title={`${r.name} at ${r.place}`}>
           <span class="spot-text">
             <bdi class="link-title">{r.name}</bdi>
-            <span class="spot-place"><bdi>{r.place}</bdi></span>
+            <span class="spot-place">
+              <bdi>{shortly(r.place)}</bdi>
+              {r.growing && <span class="state failed" title={`What is alive grows by ${growth(r.slope, unit)} a second`}>grows</span>}
+              {r.neverFreed && !r.growing && <span class="state never-resolved" title="None of its blocks has been collected">never freed</span>}
+            </span>
           </span>
-          {r.growing && <span class="state failed" title={`What is alive grows by ${amount(r.slope, unit)} a second`}>grows</span>}
-          {r.neverFreed && !r.growing && <span class="state never-resolved" title="None of its blocks has been collected">never freed</span>}
         </button>
       ),
     },
@@ -43,6 +45,11 @@ export function Spots() {
       onSort={onSort} onPage={setOffset} id={(r: Spot) => r.name + r.place} empty={o.query ? 'No place matches the search' : 'Nothing is selected'}
     />
   )
+}
+
+/** shortly leaves the file of a place, with the folder that it is in: the beginning of a path tells least. */
+function shortly(place: string): string {
+  return place.split('/').slice(-2).join('/')
 }
 
 /** Hot paths: the call stacks that most goes through. */
