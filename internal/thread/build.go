@@ -191,7 +191,7 @@ func (b *builder) event(e *event.Event) {
 	case event.Pause:
 		b.m.Pauses = append(b.m.Pauses, Wait{Span{time - float64(e.Value)/1e9, time}, b.m.texts.add(e.Text), e.Stack})
 	case event.Log, event.RegionBegin:
-		b.labels.add(b.thread(e.Thread), Label{time, b.m.texts.add(e.Text)})
+		b.labels.add(b.thread(e.Thread), Label{Time: time, Text: b.m.texts.add(e.Text)})
 	case event.GC:
 		b.m.GC = append(b.m.GC, Span{time - float64(e.Value)/1e9, time})
 	case event.Increase, event.Counter:
@@ -299,7 +299,7 @@ func (b *builder) label(e *event.Event, time float64) {
 	case string(e.Text) == shouldResolve:
 		b.shouldResolve = append(b.shouldResolve, b.thread(e.Thread))
 	case narrow(e.Thread) != event.NoThread:
-		b.labels.add(b.thread(e.Thread), Label{time, b.m.texts.add(e.Text)})
+		b.labels.add(b.thread(e.Thread), Label{Time: time, Text: b.m.texts.add(e.Text)})
 	}
 }
 
@@ -331,7 +331,7 @@ func (b *builder) counter(e *event.Event, time float64) {
 		b.scratch = append(b.scratch, '+')
 	}
 	b.scratch = strconv.AppendInt(b.scratch, change, 10)
-	b.labels.add(b.thread(e.Thread), Label{time, b.m.texts.add(b.scratch)})
+	b.labels.add(b.thread(e.Thread), Label{time, b.m.texts.add(b.scratch), true})
 }
 
 // finish settles what only the end of the trace decides.
@@ -351,7 +351,7 @@ func (b *builder) finish(opt Options) *Model {
 	}
 	for id := range m.Threads {
 		if t := &m.Threads[id]; t.Failed() {
-			b.labels.add(ID(id), Label{t.End, t.Failure})
+			b.labels.add(ID(id), Label{Time: t.End, Text: t.Failure})
 		}
 	}
 	n := len(m.Threads)

@@ -95,8 +95,9 @@ const NoText TextID = 0
 
 // Label is something that was said of a thread.
 type Label struct {
-	Time float64
-	Text TextID
+	Time   float64
+	Text   TextID
+	Change bool // that it changed a counter, as in "gntref+1"
 }
 
 // Op is how one thread acted on another.
@@ -206,9 +207,16 @@ func (m *Model) Waits(t ID) []Wait { return m.waits.of(t) }
 func (m *Model) HasWaits() bool { return len(m.waits.items) > 0 }
 
 // Title returns what a thread is best called: the first thing that was said of
-// it or, if nothing was, its number.
+// it, or the first change of a counter if that is all or, if nothing was said,
+// its number.
 func (m *Model) Title(t ID) string {
-	if labels := m.Labels(t); len(labels) > 0 {
+	labels := m.Labels(t)
+	for _, l := range labels {
+		if !l.Change {
+			return m.Text(l.Text)
+		}
+	}
+	if len(labels) > 0 {
 		return m.Text(labels[0].Text)
 	}
 	return strconv.FormatInt(m.Threads[t].TID, 10)

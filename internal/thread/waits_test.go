@@ -115,3 +115,19 @@ func TestWaits(t *testing.T) {
 		})
 	}
 }
+
+// A thread is called after what was first said of it, and after a counter that
+// it changed only if that is all there is.
+func TestTitle(t *testing.T) {
+	m := thread.Build(&lines{
+		"0 creates thread=0 child=1 type=Task(1)", "1 creates thread=0 child=2 type=Task(1)", "2 creates thread=0 child=3 type=Task(1)",
+		`3 increase thread=1 amount=1 counter="queue"`, `4 label thread=1 label="worker"`, `5 label thread=1 label="job 7"`,
+		`6 increase thread=2 amount=-2 counter="queue"`, `7 increase thread=2 amount=1 counter="queue"`,
+	}, thread.Options{})
+	want := map[int64]string{1: "worker", 2: "queue-2", 3: "3"}
+	for id := range m.Threads {
+		if title, ok := want[m.Threads[id].TID]; ok && m.Title(thread.ID(id)) != title {
+			t.Errorf("thread %d is called %q, not %q", m.Threads[id].TID, m.Title(thread.ID(id)), title)
+		}
+	}
+}
