@@ -138,6 +138,9 @@ func (j *Joined) fromGo(e *event.Event) bool {
 		j.created[e.Other] = true
 		return !again
 	case event.Label:
+		if e.Thread == gotrace.Runtime {
+			return true // it never waits
+		}
 		if j.unnamed[e.Thread] == nil && !j.ended[e.Thread] {
 			name := *e
 			name.Text = bytes.Clone(e.Text)

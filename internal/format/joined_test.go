@@ -11,6 +11,7 @@ import (
 
 	"github.com/mirador-trace/mirador"
 	"github.com/mirador-trace/mirador/internal/format"
+	"github.com/mirador-trace/mirador/internal/format/gotrace"
 	"github.com/mirador-trace/mirador/internal/ring/harvest"
 	"github.com/mirador-trace/mirador/internal/thread"
 	tracefile "github.com/mirador-trace/mirador/internal/trace"
@@ -89,13 +90,15 @@ func checkJoined(t *testing.T, dir string) {
 		t.Errorf("a trace of %s, damage %v, %d events passed over: %v", loaded.Format, loaded.Damage, loaded.Model.Passed, loaded.Model.Notes)
 	}
 	m := loaded.Model
-	named, plains := 0, 0
+	named, plains, runtime := 0, 0, 0
 	for id := range m.Threads {
 		th, id := &m.Threads[id], thread.ID(id)
 		switch title := m.Title(id); {
 		case title == "named":
 			named++
 			checkNamed(t, m, id)
+		case th.TID == gotrace.Runtime && title == "runtime":
+			runtime++
 		case strings.HasSuffix(title, "format_test.plain"):
 			plains++
 			if w := m.Waits(id); len(w) == 0 || m.Text(w[len(w)-1].Reason) != "chan receive" || !th.Resolved {
@@ -103,8 +106,8 @@ func checkJoined(t *testing.T, dir string) {
 			}
 		}
 	}
-	if named != 3 || plains != 3 {
-		t.Errorf("%d named and %d plain goroutines", named, plains)
+	if named != 3 || plains != 3 || runtime != 1 {
+		t.Errorf("%d named and %d plain goroutines, %d runtimes", named, plains, runtime)
 	}
 }
 

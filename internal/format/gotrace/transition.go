@@ -1,6 +1,8 @@
 package gotrace
 
 import (
+	"strings"
+
 	xtrace "golang.org/x/exp/trace"
 
 	"github.com/mirador-trace/mirador/internal/event"
@@ -122,6 +124,9 @@ func (r *Reader) name(id int64, g *goroutine, stack uint32) {
 			if !starters[frames[i].Func] {
 				name = frames[i].Func
 			}
+		}
+		if strings.HasPrefix(name, "runtime.doInit") {
+			name = "main.main" // packages are initialized by the goroutine that calls it afterwards
 		}
 		r.names[stack] = name
 	}
