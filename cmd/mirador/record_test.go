@@ -187,3 +187,26 @@ func dump(t *testing.T, dir, name string) (events []string) {
 	}
 	return events
 }
+
+// What a program's goroutines did is there up to the last moments, also when it
+// was killed within its first second.
+func TestRunOfKilled(t *testing.T) {
+	dir := t.TempDir()
+	out, errs, status := command(dir, "run", "-o", "killed", "--", "/bin/sh", "-c", build(t)+" forever & sleep 0.7; kill -9 $!")
+	if status != 0 || !strings.Contains(errs, "the trace is in killed\n") {
+		t.Fatalf("status %d: %s%s", status, out, errs)
+	}
+	out, _, _ = command(dir, "threads", "killed")
+	if !strings.Contains(out, "  main.main\n") || !strings.Contains(out, "sleep") {
+		t.Errorf("the goroutines are not there:\n%s", out)
+	}
+	for settings, want := range map[string]string{
+		"":                                    "GODEBUG=traceadvanceperiod=100000000",
+		"gctrace=1":                           "GODEBUG=gctrace=1,traceadvanceperiod=100000000",
+		"traceadvanceperiod=5,madvdontneed=1": "GODEBUG=traceadvanceperiod=5,madvdontneed=1",
+	} {
+		if got := promptTrace(settings); got != want {
+			t.Errorf("%q becomes %q", settings, got)
+		}
+	}
+}

@@ -38,7 +38,12 @@ mirador.StartIfRequested. It ends with the program's exit status, or with 128
 and the number of the signal that ended it, and says where the trace is.
 
 The trace is a directory of a fixed size in which the newest part of the
-program's life is kept. It can be looked at while the program runs.`,
+program's life is kept. It can be looked at while the program runs.
+
+Go's runtime, which knows what each goroutine waits for, hands out its own trace
+ten times a second then; what it has not handed out is lost when the program
+ends. With 10,000 goroutines that takes 5 % of a processor; once a second, as it
+is without run, is GODEBUG=traceadvanceperiod=1000000000.`,
 		Example: `  mirador run -- go run ./examples/pool
   mirador run -o slow.trace --size 256MB -- ./server -addr :8080
   mirador run -o 'worker-%p.trace' -- ./supervisor`,
@@ -60,7 +65,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	before := f.traces()
 	program := exec.Command(args[0], args[1:]...)
-	program.Env = append(os.Environ(), recorder.Variable+"="+request)
+	program.Env = append(os.Environ(), recorder.Variable+"="+request, promptTrace(os.Getenv("GODEBUG")))
 	program.Stdin, program.Stdout, program.Stderr = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
 
 	// Ctrl-C is for the program, which gets it from the terminal as we do. Who
@@ -102,6 +107,21 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	return nil
 }
+
+// promptTrace returns GODEBUG with a setting for the runtime to hand out its own
+// execution trace each 0.1 s, and not each second: that much of it is lost when
+// the program ends. A thousand goroutines cost 0.5 % of a processor more by it,
+// ten thousand 5 %, a hundred thousand 30 %: such a program may set it otherwise.
+func promptTrace(settings string) string {
+	if !strings.Contains(settings, tracePeriod) {
+		settings = strings.TrimPrefix(settings+","+tracePeriod+"100000000", ",")
+	}
+	return "GODEBUG=" + settings
+}
+
+// tracePeriod is how long a generation of the execution trace is, in ns; see
+// the documentation of package runtime.
+const tracePeriod = "traceadvanceperiod="
 
 // request is what MIRADOR is set to.
 func (f *runFlags) request(args []string) (string, error) {

@@ -3,8 +3,9 @@ package main
 import (
 	"bufio"
 	"fmt"
-	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -46,28 +47,30 @@ interactions, running parts and rows too.`,
 
 func printThreads(w *bufio.Writer, m *thread.Model) {
 	waits := m.HasWaits()
-	format := "%10d  %-14s %12s %12s %12s  %-9s %s\n"
-	head := "%10s  %-14s %12s %12s %12s  %-9s %s\n"
+	number, end := 10, 9
 	if waits {
-		format = "%10d  %-14s %12s %12s %12s %12s  %-22s %s\n"
-		head = "%10s  %-14s %12s %12s %12s %12s  %-22s %s\n"
+		end = 22
 	}
-	row := []any{"thread", "type", "start", "lived", "ran", "waited", "end", "label"}
-	if !waits {
-		row = slices.Delete(row, 5, 6)
+	for id := range m.Descend(thread.Top) {
+		number = max(number, len(strconv.FormatInt(m.Threads[id].TID, 10)))
+		end = max(end, utf8.RuneCountInString(ending(m, id)))
 	}
-	fmt.Fprintf(w, head, row...)
+	end = min(end, 40)
+	row := func(cells ...string) {
+		fmt.Fprintf(w, "%*s  %-14s %12s %12s %12s", number, cells[0], cells[1], cells[2], cells[3], cells[4])
+		if waits {
+			fmt.Fprintf(w, " %12s", cells[5])
+		}
+		fmt.Fprintf(w, "  %-*s %s\n", end, cells[6], cells[7])
+	}
+	row("thread", "type", "start", "lived", "ran", "waited", "end", "label")
 	for id := range m.Descend(thread.Top) {
 		if id == thread.Top {
 			continue
 		}
 		t := &m.Threads[id]
-		row = append(row[:0], t.TID, t.Type, seconds(t.Start), seconds(t.End-t.Start), seconds(total(m.Activations(id))))
-		if waits {
-			row = append(row, seconds(waited(m, id)))
-		}
-		row = append(row, ending(m, id), printable(m.Title(id)))
-		fmt.Fprintf(w, format, row...)
+		row(strconv.FormatInt(t.TID, 10), t.Type.String(), seconds(t.Start), seconds(t.End-t.Start), seconds(total(m.Activations(id))),
+			seconds(waited(m, id)), ending(m, id), printable(m.Title(id)))
 	}
 }
 
