@@ -20,7 +20,8 @@ type Counter struct {
 
 // NewCounter returns a counter that is 0. Counters whose names differ only
 // from their last '#' on, such as "queue#1" and "queue#2", are drawn to the
-// same scale. It is Counter.make of mirage-profile.
+// same scale. Values of one whose name ends in "bytes" are shown as such: 2.3
+// MiB. It is Counter.make of mirage-profile.
 func NewCounter(name string) *Counter { return &Counter{name: name} }
 
 // Set makes the counter n.

@@ -82,10 +82,12 @@ type Config struct {
 	// which tells when each goroutine ran and what it waited for, without a
 	// line of code. It is recorded, too, unless GoTrace is negative; 0 is 16
 	// MiB. The newest seconds that fit are kept, in whole generations of
-	// about a second; when a process is killed the last one is lost. While it
-	// is recorded runtime/trace.Start fails, and so do those who use it
-	// ("go test -trace", net/http/pprof's trace); if they were first, there is
-	// none in this trace.
+	// about a second; when a process ends without Stop, or is killed, the last
+	// one is lost. GODEBUG=traceadvanceperiod=100000000, which "mirador run"
+	// sets, makes them a tenth of a second. While it is recorded
+	// runtime/trace.Start fails, and so do those who use it ("go test -trace",
+	// net/http/pprof's trace); if they were first, there is none in this
+	// trace.
 	GoTrace int64
 }
 

@@ -455,7 +455,7 @@ func TestZeroConfig(t *testing.T) {
 			seen["gc"]++
 		}
 	}
-	for _, name := range []string{"heap", "heap goal", "goroutines", "GOMAXPROCS", "gc"} {
+	for _, name := range []string{"HeapAlloc", "HeapGoal", "goroutines", "GOMAXPROCS", "gc"} {
 		if seen[name] == 0 {
 			t.Errorf("there is no %s: %v", name, seen)
 		}

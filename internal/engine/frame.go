@@ -109,12 +109,14 @@ type TraceInfo struct {
 	Memory     *MemoryInfo   `json:"memory,omitempty"` // of a trace of memory
 }
 
-// CounterInfo introduces a counter. Style is which of the counters' styles it has.
+// CounterInfo introduces a counter. Style is which of the counters' styles it
+// has; Bytes says that bytes are what it counts.
 type CounterInfo struct {
 	Name  string  `json:"name"`
 	Min   float64 `json:"min"`
 	Max   float64 `json:"max"`
 	Style int     `json:"style"`
+	Bytes bool    `json:"bytes"`
 }
 
 func (e *Engine) hello() *Hello {
@@ -143,7 +145,7 @@ func (t *Trace) info() TraceInfo {
 	}
 	for k := range m.Counters {
 		c := &m.Counters[k]
-		i.Counters[k] = CounterInfo{clip(c.Name), finite(c.Min), finite(c.Max), k % scene.Counters}
+		i.Counters[k] = CounterInfo{clip(c.Name), finite(c.Min), finite(c.Max), k % scene.Counters, c.InBytes()}
 	}
 	return i
 }

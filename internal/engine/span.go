@@ -84,6 +84,7 @@ type Summary struct {
 // by time.
 type CounterValues struct {
 	Name  string  `json:"name"`
+	Bytes bool    `json:"bytes"`
 	First float64 `json:"first"`
 	Last  float64 `json:"last"`
 	Min   float64 `json:"min"`
@@ -118,7 +119,7 @@ func counterValues(c *thread.Counter, from, to float64) (CounterValues, bool) {
 		return CounterValues{}, false
 	}
 	first := c.Samples[i].Value
-	v := CounterValues{Name: clip(c.Name), First: first, Min: first, Max: first}
+	v := CounterValues{Name: clip(c.Name), Bytes: c.InBytes(), First: first, Min: first, Max: first}
 	area, long := 0.0, 0.0
 	for ; i < len(c.Samples) && c.Samples[i].Time <= to; i++ {
 		s, end := c.Samples[i], to

@@ -49,10 +49,10 @@ type heap struct {
 }
 
 // heapCounters are the runtime's metrics that become counters, by their names
-// there and here.
+// there and in an execution trace, if it has them.
 var heapCounters = [...][2]string{
-	{"/memory/classes/heap/objects:bytes", "heap"},
-	{"/gc/heap/goal:bytes", "heap goal"},
+	{"/memory/classes/heap/objects:bytes", "HeapAlloc"},
+	{"/gc/heap/goal:bytes", "HeapGoal"},
 	{"/sched/goroutines:goroutines", "goroutines"},
 	{"/sched/gomaxprocs:threads", "GOMAXPROCS"},
 }

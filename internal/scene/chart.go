@@ -144,8 +144,12 @@ func (c *Chart) amount(v float64) string {
 	if !c.Bytes {
 		return strconv.FormatFloat(v, 'f', -1, 64)
 	}
+	return formatBytes(v)
+}
+
+func formatBytes(v float64) string {
 	unit := 0
-	for ; v >= 1024 && unit < 6; unit++ {
+	for ; math.Abs(v) >= 1024 && unit < 6; unit++ {
 		v /= 1024
 	}
 	return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) + " " + [...]string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}[unit]

@@ -212,7 +212,11 @@ func (f *frame) name(n *counterName) {
 		f.l.chars = utf8.AppendRune(f.l.chars, printable(r))
 	}
 	f.l.chars = append(f.l.chars, ' ')
-	f.l.chars = appendValue(f.l.chars, n.value)
+	if c.InBytes() {
+		f.l.chars = append(f.l.chars, formatBytes(n.value)...)
+	} else {
+		f.l.chars = appendValue(f.l.chars, n.value)
+	}
 	n.w = f.widthFrom(from, n.style)
 	n.x, n.y = f.w-6-n.w, f.counterY(c, n.value)+4
 	n.text = f.l.endString()

@@ -22,6 +22,7 @@ package thread
 import (
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/mirador-trace/mirador/internal/event"
 )
@@ -150,6 +151,12 @@ type Counter struct {
 	Name     string
 	Min, Max float64 // its scale, which it may share with other counters
 	Samples  []Sample
+}
+
+// InBytes reports whether a counter counts bytes, as its name says: it ends in
+// "bytes", or is one of those that Go's runtime counts.
+func (c *Counter) InBytes() bool {
+	return c.Name == "HeapAlloc" || c.Name == "HeapGoal" || strings.HasSuffix(c.Name, "bytes")
 }
 
 // Sample is the value that a counter has from a time on.

@@ -131,3 +131,12 @@ func TestTitle(t *testing.T) {
 		}
 	}
 }
+
+// What counts bytes says so in its name.
+func TestCounterInBytes(t *testing.T) {
+	for name, want := range map[string]bool{"HeapAlloc": true, "HeapGoal": true, "sent bytes": true, "queue:bytes": true, "bytes in flight": false, "goroutines": false, "": false} {
+		if got := (&thread.Counter{Name: name}).InBytes(); got != want {
+			t.Errorf("%q: %v", name, got)
+		}
+	}
+}

@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/mirador-trace/mirador/internal/heap"
 	"github.com/mirador-trace/mirador/internal/thread"
 )
 
@@ -241,7 +242,11 @@ func (m *state) header() []string {
 	}
 	var gauges []string
 	for _, g := range t.Latest {
-		gauges = append(gauges, clean(g.Name)+" "+strconv.FormatFloat(g.Value, 'f', -1, 64))
+		value := strconv.FormatFloat(g.Value, 'f', -1, 64)
+		if g.Bytes {
+			value = heap.FormatBytes(g.Value)
+		}
+		gauges = append(gauges, clean(g.Name)+" "+value)
 	}
 	return []string{
 		m.paint(bold, "mirador top") + "  " + clean(m.Name) + "  " + live,

@@ -63,6 +63,7 @@ type Table struct {
 type Gauge struct {
 	Name  string
 	Value float64
+	Bytes bool // what it counts
 }
 
 // NewTable looks at the end of a trace.
@@ -74,9 +75,10 @@ func NewTable(m *thread.Model) *Table {
 	if t.Length > 0 {
 		t.GCShare = min(t.GCShare/t.Length, 1)
 	}
-	for _, c := range m.Counters {
+	for i := range m.Counters {
+		c := &m.Counters[i]
 		if n := len(c.Samples); n > 0 {
-			t.Latest = append(t.Latest, Gauge{c.Name, c.Samples[n-1].Value})
+			t.Latest = append(t.Latest, Gauge{c.Name, c.Samples[n-1].Value, c.InBytes()})
 		}
 	}
 	for id := range m.Threads {

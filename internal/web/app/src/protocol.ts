@@ -75,7 +75,7 @@ export interface TraceInfo {
   height: number // the y of the last row
   duration: number
   simplified: boolean
-  counters: { name: string; min: number; max: number; style: number }[]
+  counters: { name: string; min: number; max: number; style: number; bytes: boolean }[]
   folds: Fold[] | null // what a folded view folds
   types: string[]
   generation: number
@@ -199,7 +199,7 @@ export interface Summary extends Gap {
   busy: number
   idle: number
   gc: number
-  counters: { name: string; first: number; last: number; min: number; mean: number; max: number }[]
+  counters: { name: string; bytes: boolean; first: number; last: number; min: number; mean: number; max: number }[]
 }
 
 export interface Table {

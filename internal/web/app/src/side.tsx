@@ -5,7 +5,7 @@ import { FindingsPanel } from './findings'
 import { hows } from './hows'
 import { Icon, type IconName } from './icons'
 import type { Detail, Link, Links } from './protocol'
-import { count, digits, duration, moment, plural, share } from './time'
+import { count, duration, moment, plural, quantity, share } from './time'
 
 /** The panel at the side: a thread, an arrow, findings, counters or a range. */
 export function Side() {
@@ -262,7 +262,7 @@ function CountersPanel() {
                 <span class="switch" aria-hidden="true" />
                 <span class="swatch" style={{ background: `var(--counter-${c.style})` }} aria-hidden="true" />
                 <bdi class="link-title">{c.name}</bdi>
-                <span class="link-time">{now ? `${digits(now.min, 4)} … ${digits(now.max, 4)}` : `${digits(c.min, 4)} … ${digits(c.max, 4)}`}</span>
+                <span class="link-time">{`${quantity((now ?? c).min, c.bytes)} … ${quantity((now ?? c).max, c.bytes)}`}</span>
               </label>
             </li>
           )
@@ -307,9 +307,9 @@ function RangePanel() {
               {s.counters.map((c) => (
                 <tr key={c.name}>
                   <th scope="row"><bdi>{c.name}</bdi></th>
-                  <td>{digits(c.min, 4)}</td>
-                  <td>{digits(c.mean, 4)}</td>
-                  <td>{digits(c.max, 4)}</td>
+                  <td>{quantity(c.min, c.bytes)}</td>
+                  <td>{quantity(c.mean, c.bytes)}</td>
+                  <td>{quantity(c.max, c.bytes)}</td>
                 </tr>
               ))}
             </tbody>

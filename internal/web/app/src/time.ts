@@ -72,3 +72,16 @@ export function count(n: number): string {
 export function plural(n: number, one: string, many = one + 's'): string {
   return `${count(n)} ${n === 1 ? one : many}`
 }
+
+/** bytes writes a number of bytes: "1.9 GiB", as the engine does. */
+export function bytes(v: number): string {
+  if (v < 0) return '−' + bytes(-v)
+  let unit = 0
+  for (; v >= 1023.95 && unit < 6; unit++) v /= 1024
+  return unit === 0 ? `${v.toFixed(0)} B` : `${v.toFixed(1)} ${'KMGTPE'[unit - 1]}iB`
+}
+
+/** quantity writes a counter's value, with its unit if it counts bytes. */
+export function quantity(v: number, inBytes: boolean): string {
+  return inBytes ? bytes(v) : digits(v, 4)
+}

@@ -1,10 +1,10 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { usePage, usePicked } from '../context'
 import { Icon } from '../icons'
-import { count, digits, parse, share } from '../time'
+import { bytes, count, digits, parse, share } from '../time'
 import { add, look, replace, show } from './acts'
 import { useAnswer } from './ask'
-import { amount, bytes, fields, outlook, tell, titles, whats, type Amounts, type Clause, type What } from './model'
+import { amount, fields, outlook, tell, titles, whats, type Amounts, type Clause, type What } from './model'
 
 /** The filter as chips, and how much it selects. */
 export function Chips() {

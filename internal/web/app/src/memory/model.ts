@@ -2,7 +2,7 @@
 // one looks.
 
 import type { State, Tab } from '../store'
-import { count, duration, moment } from '../time'
+import { bytes, count, duration, moment } from '../time'
 
 /** A trace of memory introduces itself. */
 export interface MemoryInfo {
@@ -222,14 +222,6 @@ export interface Groups {
   goroutines: Group[]
   sources: Group[]
   more: number
-}
-
-/** bytes writes a number of bytes: "1.9 GiB", as the engine does. */
-export function bytes(v: number): string {
-  if (v < 0) return '−' + bytes(-v)
-  let unit = 0
-  for (; v >= 1023.95 && unit < 6; unit++) v /= 1024
-  return unit === 0 ? `${v.toFixed(0)} B` : `${v.toFixed(1)} ${'KMGTPE'[unit - 1]}iB`
 }
 
 /** amount writes an amount of samples, as the bytes that they stand for if that is known. */

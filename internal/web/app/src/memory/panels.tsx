@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'preact/hooks'
 import { usePage, usePicked } from '../context'
-import { count, duration, plural, share } from '../time'
+import { bytes, count, duration, plural, share } from '../time'
 import { add, look, mark } from './acts'
 import { useAnswer } from './ask'
-import { amount, bytes, growth, outlook, type Bucket, type Groups, type Histograms as Data, type Spot, type SpotTable, type Way } from './model'
+import { amount, growth, outlook, type Bucket, type Groups, type Histograms as Data, type Spot, type SpotTable, type Way } from './model'
 import { Bar, pageSize, Sorted, useSort, type Column } from './table'
 
 /** Points of interest: the places that allocate, and what became of it. */
