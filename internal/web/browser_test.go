@@ -201,12 +201,15 @@ func get[T any](p *page, expression string) T {
 	return v
 }
 
-// until waits for an expression to become true.
+// until waits for an expression to become true, and for the page to know how
+// what it shows then is laid out: who presses what has just appeared must not be
+// faster than anybody can see it.
 func (p *page) until(expression string) {
 	p.Helper()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		ok, err := chromedp.Run(p.ctx, chromedp.Evaluate[bool]("!!("+expression+")"))
 		if err == nil && ok {
+			chromedp.Run(p.ctx, chromedp.Evaluate[bool](laidOut, chromedp.EvalAwaitPromise)) // fails when the page goes
 			return
 		}
 		if time.Now().After(end) {
