@@ -189,7 +189,7 @@ func TestPart(t *testing.T) {
 			if ran, want := clip(cut.Activations(other), Window{0, w.To}), clip(whole.Activations(id), w); !same(ran, want) {
 				t.Errorf("thread %d, %v, runs %v; want %v", tid, th.Type, ran, want)
 			}
-			if labels := whole.Labels(id); len(labels) > 0 && labels[0].Time < w.To && cut.Title(other) != whole.Title(id) && !th.Failed() {
+			if name := whole.Name(id); name.Text != thread.NoText && name.Time < w.To && cut.Title(other) != whole.Title(id) && !th.Failed() {
 				t.Errorf("thread %d is called %q; want %q", tid, cut.Title(other), whole.Title(id))
 			}
 			if never := !th.Resolved; never != !c.Resolved && th.Type != thread.Type(100) {
@@ -229,11 +229,11 @@ func TestNothingFromOutside(t *testing.T) {
 		outside := make(map[string]bool)
 		for i := range whole.Threads {
 			th := &whole.Threads[i]
-			for n, l := range whole.Labels(thread.ID(i)) {
+			for _, l := range whole.Labels(thread.ID(i)) {
 				text := whole.Text(l.Text)
 				live := th.Start <= w.To && th.End >= w.From
 				switch {
-				case live && n == 0 && l.Time <= w.To, live && l.Time >= w.From-2e-9 && l.Time <= w.To+2e-9:
+				case live && l == whole.Name(thread.ID(i)) && l.Time <= w.To, live && l.Time >= w.From-2e-9 && l.Time <= w.To+2e-9:
 					inside += "\n" + text
 				default:
 					outside[text] = true

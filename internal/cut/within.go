@@ -33,8 +33,8 @@ func (c *cutter) begin() {
 	c.mistakes()
 	at := c.seconds(c.from)
 	for _, tid := range slices.Sorted(maps.Keys(c.live)) {
-		if labels := c.model.Labels(c.live[tid]); len(labels) > 0 && labels[0].Time < at {
-			c.emit(event.Event{Kind: event.Label, Time: c.from, Thread: tid, Text: []byte(c.model.Text(labels[0].Text))})
+		if name := c.model.Name(c.live[tid]); name.Text != thread.NoText && name.Time < at {
+			c.emit(event.Event{Kind: event.Label, Time: c.from, Thread: tid, Text: []byte(c.model.Text(name.Text))})
 		}
 		for _, w := range c.model.Waits(c.live[tid]) {
 			if w.Start < at && w.End > at {

@@ -213,20 +213,33 @@ func (m *Model) Waits(t ID) []Wait { return m.waits.of(t) }
 // HasWaits reports whether the trace tells when threads waited.
 func (m *Model) HasWaits() bool { return len(m.waits.items) > 0 }
 
-// Title returns what a thread is best called: the first thing that was said of
-// it, or the first change of a counter if that is all or, if nothing was said,
-// its number.
+// Title returns what a thread is best called: what its [Name] says or, if nothing
+// was said of it, its number.
 func (m *Model) Title(t ID) string {
+	if l := m.Name(t); l.Text != NoText {
+		return m.Text(l.Text)
+	}
+	return strconv.FormatInt(m.Threads[t].TID, 10)
+}
+
+// Name returns the label that a thread is called after: the first one, but not
+// a change of a counter or why it failed if there are others. It is zero if
+// there are none.
+func (m *Model) Name(t ID) Label {
 	labels := m.Labels(t)
-	for _, l := range labels {
+	said := labels
+	if m.Threads[t].Failed() && len(said) > 1 {
+		said = said[:len(said)-1] // the last says why
+	}
+	for _, l := range said {
 		if !l.Change {
-			return m.Text(l.Text)
+			return l
 		}
 	}
 	if len(labels) > 0 {
-		return m.Text(labels[0].Text)
+		return labels[0]
 	}
-	return strconv.FormatInt(m.Threads[t].TID, 10)
+	return Label{}
 }
 
 // Children calls yield for the threads drawn under t: the newest first, but
