@@ -42,8 +42,9 @@ program's life is kept. It can be looked at while the program runs.
 
 Go's runtime, which knows what each goroutine waits for, hands out its own trace
 ten times a second then; what it has not handed out is lost when the program
-ends. With 10,000 goroutines that takes 5 % of a processor; once a second, as it
-is without run, is GODEBUG=traceadvanceperiod=1000000000.`,
+ends. With 10,000 goroutines that takes 5 % of a processor, and the room for it,
+16 MiB, holds 10 s; once a second, as it is without run, is
+GODEBUG=traceadvanceperiod=1000000000.`,
 		Example: `  mirador run -- go run ./examples/pool
   mirador run -o slow.trace --size 256MB -- ./server -addr :8080
   mirador run -o 'worker-%p.trace' -- ./supervisor`,
@@ -110,8 +111,8 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 
 // promptTrace returns GODEBUG with a setting for the runtime to hand out its own
 // execution trace each 0.1 s, and not each second: that much of it is lost when
-// the program ends. A thousand goroutines cost 0.5 % of a processor more by it,
-// ten thousand 5 %, a hundred thousand 30 %: such a program may set it otherwise.
+// the program ends. It tells of each goroutine each time, which costs a program
+// with very many of them time and room: bench/record.md has the figures.
 func promptTrace(settings string) string {
 	if !strings.Contains(settings, tracePeriod) {
 		settings = strings.TrimPrefix(settings+","+tracePeriod+"100000000", ",")
