@@ -52,6 +52,7 @@ type state struct {
 	height   int
 	sort     Column
 	inverted bool
+	chosen   bool  // whether a thread was selected, and not only the first row
 	selected int64 // the selected thread's number
 	cursor   int   // its row
 	first    int   // the first row on the screen
@@ -93,20 +94,27 @@ func (m *state) show(model *thread.Model) {
 func (m *state) arrange() {
 	m.table.Sort(m.sort, m.inverted)
 	for i := range m.table.Rows {
-		if m.table.Rows[i].TID == m.selected {
+		if m.chosen && m.table.Rows[i].TID == m.selected {
 			m.cursor = i
 		}
 	}
-	m.move(0)
+	m.see()
 }
 
+// move selects another thread.
 func (m *state) move(by int) {
+	m.chosen = true
 	m.cursor = min(max(m.cursor+by, 0), max(len(m.table.Rows)-1, 0))
-	if m.cursor < len(m.table.Rows) {
+	m.see()
+}
+
+// see brings the selected row onto the screen, and as many others as fit.
+func (m *state) see() {
+	if m.cursor = min(m.cursor, max(len(m.table.Rows)-1, 0)); m.cursor < len(m.table.Rows) {
 		m.selected = m.table.Rows[m.cursor].TID
 	}
-	m.first = min(m.first, m.cursor)
-	m.first = max(m.first, m.cursor-m.visible()+1, 0)
+	m.first = min(m.first, m.cursor, max(len(m.table.Rows)-m.visible(), 0))
+	m.first = max(m.first, m.cursor-m.visible()+1)
 }
 
 // visible is how many rows fit on the screen.
@@ -117,7 +125,7 @@ func (m *state) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
-		m.move(0)
+		m.see()
 	case loaded:
 		if m.failed = msg.err; msg.err == nil && !m.paused {
 			m.show(msg.model)
@@ -141,7 +149,7 @@ func (m *state) key(key string) tea.Cmd {
 	case "esc":
 		m.help, m.detail = false, false
 	case "enter":
-		m.detail = !m.detail
+		m.detail, m.chosen = !m.detail, true
 	case "space":
 		m.paused = !m.paused
 	case "left", "h":
@@ -326,17 +334,27 @@ func (m *state) line(cells []string) string {
 func (m *state) details() []string {
 	r := &m.table.Rows[m.cursor]
 	th := &m.model.Threads[r.ID]
+	created := duration(r.Age) + " ago"
+	switch {
+	case th.Type == thread.Preexisting:
+		created = "before the trace, which began " + created
+	case th.Parent != thread.Top:
+		created += " by " + clean(m.model.Title(th.Parent))
+	}
 	lines := []string{"",
 		m.paint(bold, fmt.Sprintf("thread %d %q", r.TID, r.Title)) + "  " + r.Type,
 		"",
-		fmt.Sprintf("  created    %s ago by %s", duration(r.Age), clean(m.model.Title(th.Parent))),
+		"  created    " + created,
 		fmt.Sprintf("  state      %s for %s", r.State, duration(r.Since)),
 	}
 	if r.On != "" {
 		lines = append(lines, "  waits for  "+clean(r.On))
 	}
-	lines = append(lines, fmt.Sprintf("  ran        %d times, %s, %.1f %% of its life", r.Woken, duration(r.Ran), 100*r.Busy()), "", "  last labels")
+	lines = append(lines, fmt.Sprintf("  ran        %d times, %s, %.1f %% of its life", r.Woken, duration(r.Ran), 100*r.Busy()))
 	labels := m.model.Labels(r.ID)
+	if len(labels) > 0 {
+		lines = append(lines, "", "  last labels")
+	}
 	for _, l := range labels[max(len(labels)-m.visible()/2, 0):] {
 		lines = append(lines, fmt.Sprintf("  %12s ago  %s", duration(m.table.Length-l.Time), clean(m.model.Text(l.Text))))
 	}

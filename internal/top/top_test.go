@@ -71,6 +71,7 @@ func TestScreen(t *testing.T) {
 		{[]string{"h"}, []string{"state▾", "3 work", "2 stuck", "1 tick"}},
 		{[]string{"l", "l", "l", "l", "l", "l"}, []string{"label▾", "2 stuck", "1 tick", "3 work"}},
 		{[]string{"enter"}, []string{`thread 2 "stuck"`, "async", "2.0 s ago by tick", "wait for 2.0 s", "waits for  the answer"}},
+		{[]string{"i", "enter"}, []string{`thread 1 "tick"`, "preexisting", "created    before the trace, which began 2.0 s ago", "last labels", "tick"}},
 		{[]string{"enter", "esc"}, []string{"thread label"}},
 		{[]string{"G"}, []string{"3 of 3"}},
 		{[]string{"G", "g", "g"}, []string{"1 of 3"}},
@@ -108,4 +109,36 @@ func TestLoadFails(t *testing.T) {
 	if !strings.Contains(text, "! the directory is gone") || !strings.Contains(text, "stuck") {
 		t.Errorf("the screen says\n%s", text)
 	}
+}
+
+// Whoever has selected nothing sees the first rows, whatever comes; what was
+// selected stays so; and no row is empty while there are threads for it.
+func TestScroll(t *testing.T) {
+	s := &state{Screen: &Screen{Plain: true, Load: func() (*thread.Model, error) { return model(), nil }}, sort: BySince}
+	if err := s.load(); err != nil { // before the size of the screen is known
+		t.Fatal(err)
+	}
+	see := func(height int, keys []string, want ...string) {
+		t.Helper()
+		s.Update(tea.WindowSizeMsg{Width: 100, Height: height})
+		for _, key := range keys {
+			s.key(key)
+		}
+		text := ansi.Strip(s.View().Content)
+		for _, w := range want {
+			if !strings.Contains(text, w) {
+				t.Errorf("%d lines, keys %q: no %q on\n%s", height, keys, w, text)
+			}
+		}
+	}
+	see(14, nil, "stuck", "work", "tick", "1 of 3")
+	see(14, []string{"i"}, "1 of 3") // another is the first now
+	see(14, []string{"i", "j"}, "2 of 3")
+	chosen := s.selected
+	see(14, []string{"i", "l"}, "stuck", "work", "tick")
+	if s.selected != chosen {
+		t.Errorf("thread %d is selected, and was %d", s.selected, chosen)
+	}
+	see(7, []string{"G"}, "3 of 3")
+	see(14, nil, "stuck", "work", "tick", "3 of 3")
 }
