@@ -200,6 +200,11 @@ func TestRunOfKilled(t *testing.T) {
 	if !strings.Contains(out, "  main.main\n") || !strings.Contains(out, "sleep") {
 		t.Errorf("the goroutines are not there:\n%s", out)
 	}
+	for line := range strings.Lines(out) {
+		if strings.Contains(line, "traceAdvancerState") && !strings.Contains(line, "waits: ") {
+			t.Errorf("what the runtime did last it does for ever: %s", line)
+		}
+	}
 	for settings, want := range map[string]string{
 		"":                                    "GODEBUG=traceadvanceperiod=100000000",
 		"gctrace=1":                           "GODEBUG=gctrace=1,traceadvanceperiod=100000000",

@@ -27,6 +27,7 @@ type Joined struct {
 	created  map[int64]bool         // goroutines that were created
 	ended    map[int64]bool         // goroutines of which the recording told the end
 	unnamed  map[int64]*event.Event // names that wait for a better one
+	advancer int64                  // the runtime's goroutine that ends generations, or 0
 	ready    []event.Event          // what goes before the next event
 	waitText []byte
 }
@@ -102,6 +103,13 @@ func (j *Joined) Next(e *event.Event) bool {
 			e.Text = j.copied(e.Text)
 			wanted = j.fromGo(e)
 			j.fillGo()
+			if !j.run.some && j.advancer != 0 {
+				if wanted {
+					j.ready = append(j.ready, *e)
+				}
+				j.ready = append(j.ready, event.Event{Kind: event.Wait, Time: e.Time, Thread: j.advancer, Text: []byte("chan receive")})
+				continue
+			}
 		case j.own.some:
 			*e = j.own.Event
 			e.Text = j.copied(e.Text)
@@ -141,6 +149,9 @@ func (j *Joined) fromGo(e *event.Event) bool {
 		if e.Thread == gotrace.Runtime {
 			return true // it never waits
 		}
+		if string(e.Text) == advancer {
+			j.advancer = e.Thread
+		}
 		if j.unnamed[e.Thread] == nil && !j.ended[e.Thread] {
 			name := *e
 			name.Text = bytes.Clone(e.Text)
@@ -159,6 +170,11 @@ func (j *Joined) fromGo(e *event.Event) bool {
 	}
 	return true
 }
+
+// advancer is what the goroutine is called that ends each generation of an
+// execution trace: so it runs at the end of every trace, and waits right after
+// that for the next one's time.
+const advancer = "runtime.(*traceAdvancerState).start.func1"
 
 // name calls a goroutine after its function, since it has run and nobody has
 // called it anything else.
