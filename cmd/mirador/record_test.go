@@ -189,12 +189,20 @@ func dump(t *testing.T, dir, name string) (events []string) {
 }
 
 // What a program's goroutines did is there up to the last moments, also when it
-// was killed within its first second.
+// was killed: it is told each tenth of a second, not each second.
 func TestRunOfKilled(t *testing.T) {
 	dir := t.TempDir()
-	out, errs, status := command(dir, "run", "-o", "killed", "--", "/bin/sh", "-c", build(t)+" forever & sleep 0.7; kill -9 $!")
+	out, errs, status := command(dir, "run", "-o", "killed", "--", "/bin/sh", "-c",
+		build(t)+" forever & until test -e killed/.run/go-000004.trace; do sleep 0.05; done; kill -9 $!")
 	if status != 0 || !strings.Contains(errs, "the trace is in killed\n") {
 		t.Fatalf("status %d: %s%s", status, out, errs)
+	}
+	out, _, _ = command(dir, "info", "--json", "killed")
+	var info struct {
+		Duration int64 `json:"duration_ns"`
+	}
+	if err := json.Unmarshal([]byte(out), &info); err != nil || info.Duration <= 0 || info.Duration > int64(3*time.Second) {
+		t.Errorf("three generations took %v (%v)", time.Duration(info.Duration), err)
 	}
 	out, _, _ = command(dir, "threads", "killed")
 	if !strings.Contains(out, "  main.main\n") || !strings.Contains(out, "sleep") {
