@@ -24,47 +24,64 @@ func axe(t *testing.T) string {
 
 // The page has no serious fault that a machine can find, whatever it shows.
 func TestAccessible(t *testing.T) {
-	source := axe(t)
 	s := sample(t)
-	states := []struct {
-		name                     string
-		fragment, prepare, ready string
-	}{
-		{"timeline", "", "", "true"},
-		{"thread", "thread=8@0.034&pin=7&mark=0.02:here", "", "document.querySelector('.panel h2')?.textContent === 'receiver'"},
-		{"arrow", "arrow=signal:7~8@0.034", "", "document.querySelector('.panel h2')?.textContent === 'Signalled'"},
-		{"arrow's tip", "from=0.031&to=0.038&rows=linear&scroll=1300", "", "document.querySelector('.tip-to')"},
-		{"range", "range=0.02~0.06", "document.dispatchEvent(new Event('x'))", "document.querySelector('.range')"},
-		{"table", "show=table", "", "document.querySelectorAll('.threads tbody tr').length > 20"},
-		{"findings", "", "document.querySelector('.findings-line').click()", "document.querySelector('.panel .links')"},
-		{"counters", "", "document.querySelector('button[aria-label=Counters]').click()", "document.querySelector('.switches')"},
-		{"search", "search=job", "document.getElementById('search').focus()", "document.querySelectorAll('.hits li').length > 5"},
-		{"only what is found", "search=job&only=1", "", "document.querySelector('.search-only[aria-pressed=true]') && document.querySelector('.search-count').textContent === '60'"},
-		{"help", "", "document.querySelector('button[aria-label=Help]').click()", "document.querySelector('dialog.help')"},
-		{"export", "", "document.querySelector('button[aria-label=Export]').click()", "document.querySelector('dialog.export')"},
-		{"palette", "", "dispatchEvent(new KeyboardEvent('keydown', { key: 'k', code: 'KeyK', ctrlKey: true }))", "document.querySelector('.palette li')"},
+	states := []accessState{
+		{"timeline", "", nil, "true"},
+		{"thread", "thread=8@0.034&pin=7&mark=0.02:here", nil, "document.querySelector('.panel h2')?.textContent === 'receiver'"},
+		{"arrow", "arrow=signal:7~8@0.034", nil, "document.querySelector('.panel h2')?.textContent === 'Signalled'"},
+		{"arrow's tip", "from=0.031&to=0.038&rows=linear&scroll=1300", func(p *page) {
+			x, y := p.onArrow("sender", "receiver", 0.034)
+			p.mouse(chromedp.MouseMoved, x, y)
+		}, "document.querySelector('.tip-to')"},
+		{"range", "range=0.02~0.06", does("document.dispatchEvent(new Event('x'))"), "document.querySelector('.range')"},
+		{"table", "show=table", nil, "document.querySelectorAll('.threads tbody tr').length > 20"},
+		{"findings", "", does("document.querySelector('.findings-line').click()"), "document.querySelector('.panel .links')"},
+		{"counters", "", does("document.querySelector('button[aria-label=Counters]').click()"), "document.querySelector('.switches')"},
+		{"search", "search=job", does("document.getElementById('search').focus()"), "document.querySelectorAll('.hits li').length > 5"},
+		{"only what is found", "search=job&only=1", nil, "document.querySelector('.search-only[aria-pressed=true]') && document.querySelector('.search-count').textContent === '60'"},
+		{"help", "", does("document.querySelector('button[aria-label=Help]').click()"), "document.querySelector('dialog.help')"},
+		{"export", "", does("document.querySelector('button[aria-label=Export]').click()"), "document.querySelector('dialog.export')"},
+		{"palette", "", does("dispatchEvent(new KeyboardEvent('keydown', { key: 'k', code: 'KeyK', ctrlKey: true }))"), "document.querySelector('.palette li')"},
 	}
+	checkStates(t, states, func(t *testing.T, l look) *page { return browse(t, s, l) }, func(p *page) {
+		if get[bool](p, `(tip => {
+			const r = tip?.getBoundingClientRect(), all = document.getElementById('picture').getBoundingClientRect()
+			return !!r && (r.x < all.x || r.right > all.right || r.y < all.y || r.bottom > all.bottom)
+		})(document.querySelector('.tip'))`) {
+			p.Error("the tip is cut off")
+		}
+	})
+}
+
+// accessState is something that the page shows: a fragment of its URL, what is
+// done then, and what is true once it is shown.
+type accessState struct {
+	name, fragment string
+	prepare        func(p *page) // nil for nothing
+	ready          string
+}
+
+// does prepares a page by an expression.
+func does(expression string) func(p *page) {
+	return func(p *page) { get[bool](p, "("+expression+", true)") }
+}
+
+// checkStates has axe-core look at each state, wide and narrow, in light and
+// dark; and so does also.
+func checkStates(t *testing.T, states []accessState, open func(t *testing.T, l look) *page, also func(p *page)) {
+	source := axe(t)
 	for _, width := range []int64{1280, 400} {
 		for _, state := range states {
 			t.Run(fmt.Sprintf("%s-%d", state.name, width), func(t *testing.T) {
 				t.Parallel()
-				p := browse(t, s, look{width: width, height: 800, calm: true, fragment: state.fragment})
+				p := open(t, look{width: width, height: 800, calm: true, fragment: state.fragment})
 				get[bool](p, source+"; true")
-				if state.prepare != "" {
-					get[bool](p, "("+state.prepare+", true)")
-				}
-				if state.name == "arrow's tip" {
-					x, y := p.onArrow("sender", "receiver", 0.034)
-					p.mouse(chromedp.MouseMoved, x, y)
+				if state.prepare != nil {
+					state.prepare(p)
 				}
 				p.inBothThemes(func(p *page) {
 					p.until(state.ready)
-					if get[bool](p, `(tip => {
-						const r = tip?.getBoundingClientRect(), all = document.getElementById('picture').getBoundingClientRect()
-						return !!r && (r.x < all.x || r.right > all.right || r.y < all.y || r.bottom > all.bottom)
-					})(document.querySelector('.tip'))`) {
-						p.Error("the tip is cut off")
-					}
+					also(p)
 					p.checkAccess()
 				})
 			})

@@ -50,7 +50,7 @@ func BenchmarkReport(b *testing.B) {
 		p := browseAt(b, url, look{width: 1600, height: 900})
 		b.ReportMetric(float64(time.Since(began).Milliseconds()), "small-first-picture-ms")
 		start := 0.0
-		for step, ms := range get[map[string]float64](p, `JSON.parse(document.querySelector('#picture canvas').dataset.start)`) {
+		for step, ms := range get[map[string]float64](p, `JSON.parse(document.querySelector('#picture canvas').dataset.engineStart)`) {
 			b.ReportMetric(ms, "engine-"+step+"-ms")
 			start += ms
 		}

@@ -525,37 +525,21 @@ func TestMemoryDeep(t *testing.T) {
 
 // The tab has no serious fault that a machine can find, whatever it shows.
 func TestMemoryAccessible(t *testing.T) {
-	source := axe(t)
 	s := serve(t, leak(t, "leak.ctf"), leak(t, "other.ctf"))
-	states := []struct{ name, fragment, prepare, ready string }{
-		{"functions", "", "", "document.querySelectorAll('.amounts tbody tr').length > 5"},
-		{"filter", "only=allocated:1~2&only=never&hide=Stdlib__Bytes.sub", "", "document.querySelectorAll('.chip').length === 3"},
-		{"flame", "show=flame&inverted=1", "", "true"},
-		{"function", "function=Stdlib__Bytes.sub", "", "document.querySelector('.detail .link')"},
-		{"places", "show=spots", "", "document.querySelector('.spot')"},
-		{"paths", "show=ways", "", "document.querySelector('.way')"},
-		{"histograms", "show=histograms", "", "document.querySelector('.histogram li')"},
-		{"groups", "show=groups", "", "document.querySelector('.tables .link')"},
-		{"moment", "at=2", "", "document.querySelector('.moment')"},
-		{"search", "search=Bytes", "", "document.querySelector('.search-count')"},
-		{"compare", "against=2&only=never", "", "document.querySelector('.compare')"},
-		{"editor", "", "document.getElementById('add-clause').click()", "document.querySelector('.editor')"},
-		{"help", "", "document.querySelector('button[aria-label=Help]').click()", "document.querySelector('dialog.help')"},
+	states := []accessState{
+		{"functions", "", nil, "document.querySelectorAll('.amounts tbody tr').length > 5"},
+		{"filter", "only=allocated:1~2&only=never&hide=Stdlib__Bytes.sub", nil, "document.querySelectorAll('.chip').length === 3"},
+		{"flame", "show=flame&inverted=1", nil, "true"},
+		{"function", "function=Stdlib__Bytes.sub", nil, "document.querySelector('.detail .link')"},
+		{"places", "show=spots", nil, "document.querySelector('.spot')"},
+		{"paths", "show=ways", nil, "document.querySelector('.way')"},
+		{"histograms", "show=histograms", nil, "document.querySelector('.histogram li')"},
+		{"groups", "show=groups", nil, "document.querySelector('.tables .link')"},
+		{"moment", "at=2", nil, "document.querySelector('.moment')"},
+		{"search", "search=Bytes", nil, "document.querySelector('.search-count')"},
+		{"compare", "against=2&only=never", nil, "document.querySelector('.compare')"},
+		{"editor", "", does("document.getElementById('add-clause').click()"), "document.querySelector('.editor')"},
+		{"help", "", does("document.querySelector('button[aria-label=Help]').click()"), "document.querySelector('dialog.help')"},
 	}
-	for _, width := range []int64{1280, 400} {
-		for _, state := range states {
-			t.Run(fmt.Sprintf("%s-%d", state.name, width), func(t *testing.T) {
-				t.Parallel()
-				p := browseMemory(t, s, look{width: width, height: 800, calm: true, fragment: state.fragment})
-				get[bool](p, source+"; true")
-				if state.prepare != "" {
-					get[bool](p, "("+state.prepare+", true)")
-				}
-				p.inBothThemes(func(p *page) {
-					p.until(state.ready)
-					p.checkAccess()
-				})
-			})
-		}
-	}
+	checkStates(t, states, func(t *testing.T, l look) *page { return browseMemory(t, s, l) }, func(*page) {})
 }

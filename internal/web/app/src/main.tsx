@@ -77,7 +77,7 @@ function begin(page: Page, teller: Teller, canvas: HTMLCanvasElement, own: Repor
     canvas.dataset['took'] = took.toFixed(1)
   }
   viewer.onBusy = (busy) => canvas.parentElement!.setAttribute('aria-busy', String(busy))
-  viewer.engine.onStarted = (took) => (canvas.dataset['start'] = JSON.stringify(took))
+  viewer.engine.onStarted = (took) => (canvas.dataset['engineStart'] = JSON.stringify(took))
   const font = new URL('go-regular.ttf', location.href).href
   viewer.engine.start(
     canvas,
